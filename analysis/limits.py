@@ -1,0 +1,11 @@
+"""Every limit of the project, in one place; messages about a limit quote it from here."""
+
+MAX_VARIANTS = 64
+MAX_PROMPT_CHARACTERS = 60_000
+MAX_TARGET_TOKENS = 32
+MAX_CANDIDATES = 32
+MAX_RESPONSE_TOKENS = 64
+MAX_LABEL_CHARACTERS = 200
+MAX_TURNS = 64
+MAX_UPLOAD_BYTES = 2 * 1024 * 1024
+MAX_LINK_CHARACTERS = 8_000
