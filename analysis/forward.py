@@ -1,0 +1,227 @@
+"""Passes through a network: states, the head, and key–value caches of shared prefixes.
+
+The only place that calls transformers' models. Rows are padded on the right: with causal attention
+nothing real ever sees the padding, so positions stay natural and no mask is needed.
+Everything here runs inside the model's lock (`LanguageModel.lock`); weights are frozen, so a backward
+pass computes nothing but what it is asked for.
+
+Shapes: B rows, T tokens, H hidden, L layers (L + 1 states), V vocabulary.
+"""
+
+import contextlib
+import functools
+import inspect
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch.utils.checkpoint import checkpoint
+from transformers import DynamicCache
+
+
+@dataclass(frozen=True, eq=False)
+class Network:
+    """A causal language model taken apart into decoder and head."""
+
+    model: Any  # transformers' …ForCausalLM
+    decoder: Any  # its base model: embeddings in, states out
+    embedding: torch.nn.Module  # ids → what `inputs_embeds` takes
+    unembedding: torch.nn.Module  # last state → logits, before scale and cap
+    logit_scale: float  # logits = cap(scale · W h)
+    logit_cap: float | None  # tanh soft-cap, in nats
+    blocks: torch.nn.ModuleList
+    takes_positions: bool
+    cache_name: str  # the decoder's parameter for the key–value cache
+
+    @property
+    def device(self) -> torch.device:
+        return self.embedding.weight.device  # type: ignore[return-value]
+
+    @property
+    def layers(self) -> int:
+        return len(self.blocks)
+
+
+class UnsupportedModel(ValueError):
+    """A network that this project cannot take apart; the message is one sentence."""
+
+
+def take_apart(model: Any) -> Network:
+    """Find decoder, embedding, head and blocks of a transformers causal LM."""
+    decoder = model.base_model
+    embedding, unembedding = model.get_input_embeddings(), model.get_output_embeddings()
+    if decoder is model or embedding is None or unembedding is None:
+        raise UnsupportedModel(f"{type(model).__name__} has no separate decoder and LM head")
+    config = model.config.get_text_config()
+    count = config.num_hidden_layers
+    lists = [m for m in decoder.modules() if isinstance(m, torch.nn.ModuleList) and len(m) == count]
+    if not lists:
+        raise UnsupportedModel(f"{type(model).__name__} has no list of its {count} blocks")
+    parameters = inspect.signature(_innermost(decoder.forward)).parameters
+    scale = float(getattr(config, "logit_scale", None) or 1.0) / float(getattr(config, "logits_scaling", None) or 1.0)
+    return Network(
+        model=model,
+        decoder=decoder,
+        embedding=embedding,
+        unembedding=unembedding,
+        logit_scale=scale,
+        logit_cap=getattr(config, "final_logit_softcapping", None),
+        blocks=lists[0],
+        takes_positions="position_ids" in parameters,
+        cache_name="cache" if "cache" in parameters else "past_key_values",
+    )
+
+
+def _innermost(function: Any) -> Any:
+    return inspect.unwrap(function)
+
+
+def embed(network: Network, ids: torch.Tensor) -> torch.Tensor:
+    """Token ids [B, T] → input embeddings [B, T, H]."""
+    return network.embedding(ids)
+
+
+def states(network: Network, embeds: torch.Tensor, *, layers: bool = True, **kwargs: Any) -> Any:
+    """Run the decoder on embeddings [B, T, H]; `.hidden_states` has L + 1 entries, the last after the norm."""
+    return network.decoder(inputs_embeds=embeds, output_hidden_states=layers, return_dict=True, **kwargs)
+
+
+def logits(network: Network, hidden: torch.Tensor) -> torch.Tensor:
+    """Final states [..., H] → logits [..., V] in float32."""
+    out = network.unembedding(hidden).float()
+    if network.logit_scale != 1.0:
+        out = out * network.logit_scale
+    if network.logit_cap:
+        out = torch.tanh(out / network.logit_cap) * network.logit_cap
+    return out
+
+
+def log_probs(network: Network, hidden: torch.Tensor) -> torch.Tensor:
+    """Final states [..., H] → next-token log-probs [..., V] in float32, nats."""
+    return torch.log_softmax(logits(network, hidden), dim=-1)
+
+
+def padded(rows: Sequence[Sequence[int]], device: torch.device, width: int | None = None) -> torch.Tensor:
+    """Rows of ids as one tensor [B, T], padded on the right with id 0."""
+    width = width or max(len(row) for row in rows)
+    return torch.tensor([[*row, *([0] * (width - len(row)))] for row in rows], dtype=torch.long, device=device)
+
+
+def common_prefix(rows: Sequence[Sequence[int]]) -> int:
+    """How many leading ids all rows share (in sorted order the first and last row decide)."""
+    first, last = min(rows), max(rows)
+    for index, (a, b) in enumerate(zip(first, last, strict=False)):
+        if a != b:
+            return index
+    return min(len(first), len(last))
+
+
+@dataclass(frozen=True, eq=False)
+class Prefix:
+    """Keys and values of rows that were run without gradients; row r is valid up to `lengths[r]`."""
+
+    cache: DynamicCache
+    lengths: tuple[int, ...]
+
+
+def prefill(network: Network, rows: Sequence[Sequence[int]]) -> tuple[Prefix | None, torch.Tensor | None]:
+    """Run rows of ids without gradients into a cache; what all of them share is run once.
+
+    Returns the cache and the final states [B, T − shared, H] of the tokens after the shared prefix
+    (both None where every row is empty).
+    """
+    longest = max(len(row) for row in rows)
+    if longest == 0:
+        return None, None
+    shared = common_prefix(rows) if len(rows) > 1 else 0
+    # A short common prefix (BOS, "Question:") is not worth a pass of its own.
+    shared = shared if shared * (len(rows) - 1) >= 16 else 0
+    cache, last = None, None
+    if shared:
+        cache, last = extend(network, None, [rows[0][:shared]], 0)
+    tails = [row[shared:] for row in rows]
+    if cache is not None:
+        cache = expand(cache, len(rows))
+    if any(tails):
+        cache, last = extend(network, cache, tails, shared)
+    else:
+        last = None
+    assert cache is not None
+    return Prefix(cache, tuple(len(row) for row in rows)), last
+
+
+def extend(
+    network: Network, cache: DynamicCache | None, rows: Sequence[Sequence[int]], past: int
+) -> tuple[DynamicCache, torch.Tensor]:
+    """Run rows of ids after `past` cached tokens, common to all; final states [B, T, H] come back."""
+    with torch.no_grad():
+        cache = DynamicCache() if cache is None else cache
+        embeds = embed(network, padded(rows, network.device))
+        kwargs = positions(network, torch.arange(past, past + embeds.shape[1], device=network.device)[None]) if past else {}
+        out = states(network, embeds, layers=False, use_cache=True, **{network.cache_name: cache}, **kwargs)
+        return cache, out.last_hidden_state
+
+
+def positions(network: Network, position_ids: torch.Tensor) -> dict[str, torch.Tensor]:
+    return {"position_ids": position_ids} if network.takes_positions else {}
+
+
+def expand(cache: DynamicCache, rows: int) -> DynamicCache:
+    """The same cache for `rows` equal rows; memory is shared until something is appended."""
+    return _map(cache, lambda x: x.expand(rows, *x.shape[1:]))
+
+
+def aligned(prefix: Prefix, sources: Sequence[int], lengths: Sequence[int]) -> tuple[DynamicCache, torch.Tensor]:
+    """Rows `sources` of a prefix cut to `lengths` and moved so that all end at the same index.
+
+    Distances between indices are then distances between tokens, which sliding windows need. Keys carry
+    their positions already, so moving them changes nothing. Also returns the mask [B, T] of real tokens.
+    """
+    width = max(lengths)
+    device = prefix.cache.layers[0].keys.device
+    start = width - torch.tensor(lengths, device=device)  # [B]
+    index = torch.arange(width, device=device)[None] - start[:, None]  # [B, T]
+    mask = index >= 0
+    index = index.clamp(min=0)
+    row = torch.tensor(sources, device=device)[:, None]
+    if bool(mask.all()) and list(sources) == list(range(len(prefix.lengths))):
+        return _map(prefix.cache, lambda x: x[:, :, :width]), mask
+    return _map(prefix.cache, lambda x: x.transpose(1, 2)[row, index].transpose(1, 2)), mask
+
+
+def _map(cache: DynamicCache, change: Callable[[torch.Tensor], torch.Tensor]) -> DynamicCache:
+    new = DynamicCache()
+    for number, layer in enumerate(cache.layers):
+        new.update(change(layer.keys), change(layer.values), number)
+    return new
+
+
+@contextlib.contextmanager
+def watched(network: Network, tick: Callable[[], object], checkpointed: bool) -> Iterator[None]:
+    """Call `tick` before every block, and keep only each block's input for the backward pass.
+
+    transformers' own gradient checkpointing needs training mode, which turns on dropout in the shared
+    model; the blocks' `forward` is wrapped instead, for as long as the lock is held. `tick` may raise
+    to stop the run.
+    """
+
+    def wrap(forward: Callable[..., Any]) -> Callable[..., Any]:
+        @functools.wraps(forward)
+        def run(*args: Any, **kwargs: Any) -> Any:
+            tick()
+            return forward(*args, **kwargs)
+
+        @functools.wraps(forward)
+        def run_checkpointed(*args: Any, **kwargs: Any) -> Any:
+            return checkpoint(run, *args, use_reentrant=False, preserve_rng_state=False, **kwargs)
+
+        return run_checkpointed if checkpointed else run
+
+    try:
+        for block in network.blocks:
+            block.forward = wrap(block.forward)
+        yield
+    finally:
+        for block in network.blocks:
+            block.__dict__.pop("forward", None)
