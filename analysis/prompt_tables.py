@@ -20,9 +20,10 @@ from analysis.validation import PromptSetError, problems
 TEXT_COLUMNS = ("text", "prompt", "variant", "paraphrase", "rewording", "wording")
 SET_COLUMNS = ("target", "expected", "system", "prefill", "mode")
 SETTING_COLUMNS = ("label", "kind", *SET_COLUMNS)
-#: promptfoo's column of assertions, and the assertions whose operand is an answer's text.
+#: promptfoo's column of assertions ("icontains:bonjour"), and those whose operand is an answer's text.
 ASSERTIONS = "__expected"
-TEXT_ASSERTION = re.compile(r"(?:not-)?(?:i?contains|equals|starts-with)\s*:\s*(.*)", re.DOTALL)
+ASSERTION = re.compile(r"[a-z-]+(?:\([^)]*\))?:.*", re.DOTALL)
+TEXT_ASSERTION = re.compile(r"(?:i?contains|equals|starts-with):\s*(.*)", re.DOTALL)
 SEPARATORS = (",", ";", "\t")
 NO_SEPARATOR = "\x1f"
 LINE_END = re.compile(r"\r\n|\n|\r")
@@ -230,7 +231,10 @@ def _settings(cells: dict[str, str], place: str, notes: list[str]) -> dict[str, 
         if settings["mode"] not in MODES:
             raise PromptSetError(f"{place}: mode must be {' or '.join(MODES)}, it is “{shortened(cells['mode'])}”")
     if assertion := cells.get(ASSERTIONS):
-        notes.append(_assertion_note(assertion))
+        if ASSERTION.fullmatch(assertion):
+            notes.append(_assertion_note(assertion))
+        else:  # bare text stands for equality
+            settings.setdefault("expected", assertion)
     return settings
 
 
