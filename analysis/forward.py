@@ -190,6 +190,29 @@ def aligned(prefix: Prefix, sources: Sequence[int], lengths: Sequence[int]) -> t
     return _map(prefix.cache, lambda x: x.transpose(1, 2)[row, index].transpose(1, 2)), mask
 
 
+def selected(cache: DynamicCache, rows: Sequence[int]) -> DynamicCache:
+    """Some rows of a cache."""
+    return _map(cache, lambda x: x[list(rows)])
+
+
+def after(
+    network: Network,
+    cache: DynamicCache | None,
+    mask: torch.Tensor | None,
+    embeds: torch.Tensor,
+    lengths: Sequence[int],
+    layers: bool = True,
+) -> Any:
+    """Run embeddings [B, T, H] after an aligned cache whose row r holds `lengths[r]` tokens."""
+    if cache is None or mask is None:
+        return states(network, embeds, layers=layers)
+    new = torch.ones(embeds.shape[:2], dtype=torch.bool, device=mask.device)
+    start = torch.tensor(lengths, device=mask.device)[:, None]
+    place = positions(network, start + torch.arange(embeds.shape[1], device=mask.device)[None])
+    kwargs = {network.cache_name: cache, "attention_mask": torch.cat([mask, new], dim=1).long(), **place}
+    return states(network, embeds, layers=layers, use_cache=True, **kwargs)
+
+
 def _map(cache: DynamicCache, change: Callable[[torch.Tensor], torch.Tensor]) -> DynamicCache:
     new = DynamicCache()
     for number, layer in enumerate(cache.layers):

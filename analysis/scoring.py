@@ -1,0 +1,103 @@
+"""Log-probs of many continuations after many contexts, without gradients.
+
+One primitive serves candidates, leave-one-out, deletion curves, edits and N × N response matrices: rows
+are sorted so that those with a long common beginning meet in one chunk, which runs that beginning once.
+"""
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+import torch
+
+from analysis import forward
+from analysis.model import LanguageModel
+from analysis.trace import CHUNK_TOKENS
+
+Report = Callable[[float], object]
+Ids = tuple[int, ...]
+
+MAX_ROWS = 64
+
+
+def score(
+    lm: LanguageModel,
+    rows: Sequence[tuple[Ids, Ids]],
+    report: Report = lambda fraction: None,
+    *,
+    fast: bool = True,
+) -> list[np.ndarray]:
+    """Teacher-forced log-probs [target] of each (context, continuation), in nats, in the rows' order.
+
+    A context has at least one token. Equal rows are computed once. With `fast` False every row is run
+    whole, which is the slow way that the fast one is tested against.
+    """
+    for context, continuation in rows:
+        if not context or not continuation:
+            raise ValueError("a context and its continuation need at least one token each")
+    unique = sorted(set(rows), key=lambda row: row[0] + row[1])
+    shared = fast and lm.can.no_cache is None
+    found: dict[tuple[Ids, Ids], np.ndarray] = {}
+    for chunk in _chunks(unique, shared):
+        report(len(found) / len(unique))
+        with lm.lock, torch.no_grad():
+            for row, values in zip(chunk, _chunk_scores(lm, chunk, shared), strict=True):
+                found[row] = values
+    report(1.0)
+    return [found[row] for row in rows]
+
+
+def _read(row: tuple[Ids, Ids]) -> Ids:
+    return row[0] + row[1][:-1]
+
+
+def _chunks(rows: list[tuple[Ids, Ids]], shared: bool) -> list[list[tuple[Ids, Ids]]]:
+    """Cut sorted rows where sharing one more row would cost more than starting anew."""
+    chunks: list[list[tuple[Ids, Ids]]] = []
+    for row in rows:
+        chunk = chunks[-1] if chunks else []
+        if chunk and len(chunk) < MAX_ROWS:
+            both = [*chunk, row]
+            common = _common(both) if shared else 0
+            width = max(len(_read(r)) for r in both) - common
+            before = _common(chunk) if shared else 0
+            # Joining shortens what the chunk shares: its rows run `lost` more tokens each.
+            lost = (before - common) * len(chunk) if len(chunk) > 1 else 0
+            if width * len(both) <= CHUNK_TOKENS and lost <= len(_read(row)):
+                chunk.append(row)
+                continue
+        chunks.append([row])
+    return chunks
+
+
+def _common(rows: list[tuple[Ids, Ids]]) -> int:
+    """Tokens of context that the rows share, short of each row's last context token."""
+    if len(rows) == 1:
+        return 0
+    return min(forward.common_prefix([_read(row) for row in rows]), min(len(row[0]) for row in rows) - 1)
+
+
+def _chunk_scores(lm: LanguageModel, rows: list[tuple[Ids, Ids]], shared: bool) -> list[np.ndarray]:
+    network = lm.network
+    common = _common(rows) if shared else 0
+    if common:
+        cache, _ = forward.extend(network, None, [rows[0][0][:common]], 0)
+        cache = forward.expand(cache, len(rows))
+        _, last = forward.extend(network, cache, [_read(row)[common:] for row in rows], common)
+    else:
+        embeds = forward.embed(network, forward.padded([_read(row) for row in rows], network.device))
+        last = forward.states(network, embeds, layers=False, use_cache=False).last_hidden_state
+    flat = [
+        (r, len(context) - 1 - common + k, index)
+        for r, (context, continuation) in enumerate(rows)
+        for k, index in enumerate(continuation)
+    ]
+    row, place, wanted = torch.tensor(flat, device=network.device).T
+    states = last[row, place]
+    # The head's logits [rows, V] are the largest tensor here: a few hundred rows at a time.
+    picked = [
+        forward.log_probs(network, states[i : i + 256]).gather(1, wanted[i : i + 256, None])[:, 0]
+        for i in range(0, len(flat), 256)
+    ]
+    values = torch.cat(picked).cpu().numpy()
+    ends = np.cumsum([len(continuation) for _, continuation in rows])
+    return np.split(values, ends[:-1])

@@ -1,0 +1,135 @@
+"""What a loaded model can and cannot do, found out in a second or less by trying.
+
+A failed check becomes a capability that the pages respect and explain, not an error in the middle of
+an analysis. Only a model whose log-probs cannot be trusted at all is refused.
+"""
+
+from dataclasses import dataclass
+
+import torch
+
+from analysis import forward
+from analysis.encoding import Encoder, EncodingError, encode
+from analysis.forward import Network
+from analysis.prompts import Prompt
+
+_PROBE = "The quick brown fox jumps over the lazy dog."
+
+
+class SelfTestError(ValueError):
+    """The model's predictions cannot be reproduced; the message is one sentence."""
+
+
+@dataclass(frozen=True)
+class Capabilities:
+    """What the self-test found. Each reason is None where the thing works, else says why not."""
+
+    no_gradients: str | None
+    no_cache: str | None  # without a key–value cache every continuation is a full pass
+    no_certificate: str | None  # the two-sided bound needs a linear head
+    no_chat: str | None
+    noise_floor: float  # nats: how far equal passes through other shapes differ
+
+    @property
+    def unavailable(self) -> tuple[tuple[str, str], ...]:
+        named = {
+            "gradients": self.no_gradients,
+            "shared prefixes": self.no_cache,
+            "certified bounds": self.no_certificate,
+            "chat mode": self.no_chat,
+        }
+        return tuple((name, reason) for name, reason in named.items() if reason)
+
+
+def run(network: Network, encoder: Encoder) -> Capabilities:
+    """Check a network against its own plain forward pass on a short text."""
+    ids = encode(encoder, Prompt(_PROBE)).ids
+    floor = _check_logits(network, ids)
+    no_gradients = _gradients(network, ids)
+    no_cache, cache_floor = _cache(network, ids)
+    capped = network.logit_cap is not None
+    return Capabilities(
+        no_gradients=no_gradients,
+        no_cache=no_cache,
+        no_certificate="the logits are soft-capped by tanh, so log-probs are not concave in the last state" if capped else None,
+        no_chat=_chat(encoder),
+        noise_floor=max(floor, cache_floor, 1e-6),
+    )
+
+
+def _check_logits(network: Network, ids: tuple[int, ...]) -> float:
+    """Logits from ids equal logits from embeddings through our head; returns the largest difference."""
+    tensor = forward.padded([ids], network.device)
+    with torch.no_grad():
+        plain = torch.log_softmax(network.model(input_ids=tensor, use_cache=False).logits[0, -1].float(), dim=-1)
+        out = forward.states(network, forward.embed(network, tensor))
+        ours = forward.log_probs(network, out.hidden_states[-1][0, -1])
+    if not bool(torch.isfinite(plain).all()):
+        raise SelfTestError("its log-probs are not finite (NaN or infinity): the weights or the dtype are broken")
+    if len(out.hidden_states) != network.layers + 1:
+        raise SelfTestError(f"it returns {len(out.hidden_states)} hidden states for {network.layers} blocks")
+    difference = _difference(plain, ours)
+    if difference > 0.5:
+        raise SelfTestError("its logits are not its LM head applied to its last state and embeddings")
+    return difference
+
+
+def _gradients(network: Network, ids: tuple[int, ...]) -> str | None:
+    embeds = forward.embed(network, forward.padded([ids], network.device)).detach().requires_grad_(True)
+    try:
+        with torch.enable_grad():
+            out = forward.states(network, embeds)
+            score = forward.log_probs(network, out.hidden_states[-1][0, -1]).max()
+            gradients = torch.autograd.grad(score, [embeds, *out.hidden_states])
+    except (RuntimeError, NotImplementedError) as error:
+        return f"the backward pass fails ({' '.join(str(error).split())[:120]}); leave-one-out works"
+    if not all(bool(torch.isfinite(gradient).all()) for gradient in gradients):
+        return "the backward pass gives numbers that are not finite; leave-one-out works"
+    return None
+
+
+def _cache(network: Network, ids: tuple[int, ...]) -> tuple[str | None, float]:
+    """The same prediction from a cached, realigned prefix in a batch of rows of other lengths."""
+    rows = [ids, ids[:-2], ids[1:]]
+    with torch.no_grad():
+        single = [
+            forward.log_probs(network, forward.states(network, forward.embed(network, forward.padded([row], network.device)))
+                              .hidden_states[-1][0, -1])
+            for row in rows
+        ]  # fmt: skip
+        try:
+            last = last_token(network, rows)
+        except (RuntimeError, TypeError, AttributeError, IndexError) as error:
+            return f"its key–value cache cannot be used ({' '.join(str(error).split())[:120]})", 0.0
+        batched = forward.log_probs(network, last)
+    difference = max(_difference(a, b) for a, b in zip(single, batched, strict=True))
+    tolerance = 1e-2 if network.embedding.weight.dtype == torch.float32 else 1.0
+    if difference > tolerance:
+        return f"predictions from its key–value cache differ by {difference:.2g} nats from a full pass", 0.0
+    return None, difference
+
+
+def last_token(network: Network, rows: list[tuple[int, ...]]) -> torch.Tensor:
+    """Final states [B, H] of each row's last token, the rest of the row coming from a cache."""
+    prefix, _ = forward.prefill(network, [row[:-1] for row in rows])
+    assert prefix is not None
+    cache, mask = forward.aligned(prefix, range(len(rows)), prefix.lengths)
+    ends = torch.tensor([[row[-1]] for row in rows], device=network.device)
+    out = forward.after(network, cache, mask, forward.embed(network, ends), prefix.lengths, layers=False)
+    return out.last_hidden_state[:, 0]
+
+
+def _chat(encoder: Encoder) -> str | None:
+    if not encoder.has_chat_template:
+        return f"the tokenizer of {encoder.name} has no chat template"
+    try:
+        encode(encoder, Prompt("Hi", mode="chat"))
+    except EncodingError as error:
+        return str(error)
+    return None
+
+
+def _difference(a: torch.Tensor, b: torch.Tensor) -> float:
+    """Largest difference of two log-prob vectors over the tokens that are not hopeless (p > e⁻¹⁵)."""
+    likely = a > -15
+    return float((a - b).abs()[likely].max())
