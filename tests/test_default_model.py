@@ -5,6 +5,7 @@ Except for the last tests, the model is a few bytes in wheels made on the spot.
 
 import errno
 import hashlib
+import sys
 import tempfile
 import threading
 import zipfile
@@ -257,7 +258,7 @@ def test_cancelling_ends_the_program_that_is_waited_for(tmp_path: Path):
 
     before = set(psutil.Process().children())
     with pytest.raises(Cancelled):
-        processes.run(["python3", "-c", "input() or [None for _ in iter(int, 1)]"], tmp_path / "log", watch)
+        processes.run([sys.executable, "-c", "while True: pass"], tmp_path / "log", watch)
     assert set(psutil.Process().children()) == before
 
 
@@ -327,8 +328,9 @@ def test_a_ready_folder_on_a_read_only_disk_is_used(offline: Path, monkeypatch: 
 
 
 def test_terms_are_read_from_their_package_as_plain_text(offline: Path, shelf: Path):
-    page = "<nav>Menu</nav><article><h1>Terms &amp; more</h1><p>First\nline.<script>x()</script></p><p>Second.</p></article>"
-    make_wheel(shelf, "psl_tiny_terms", {"terms.html": f"{page}<p>Footer</p>".encode()})
+    text = "<h1>Terms &amp; more</h1><p>First\nline.<script>x()</script></p><p>Second.</p>"
+    page = f"<nav>Menu</nav><article>{text}</article><p>Footer</p>"
+    make_wheel(shelf, "psl_tiny_terms", {"terms.html": page.encode()})
     model = replace(MODEL, terms=("psl-tiny-terms==1.0", "terms.html"))
     assert default_model.terms_of_use(model, download=never) == "Terms & more\n\nFirst line.\n\nSecond."
     assert model.needs_consent
