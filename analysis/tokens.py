@@ -20,7 +20,8 @@ from analysis.results import Tokens
 Grouping = Literal["token", "word", "sentence", "line"]
 GROUPINGS: tuple[Grouping, ...] = ("token", "word", "sentence", "line")
 
-Span = tuple[int, int]
+_CLUSTER = regex.compile(r"\X")
+_WORD_BOUNDARY = regex.compile(r"(?w)\b")
 
 
 @dataclass(frozen=True)
@@ -83,12 +84,12 @@ def grouped(
 
 def graphemes(text: str) -> list[str]:
     """The user-visible characters of `text`: extended grapheme clusters of UAX #29."""
-    return cast(list[str], regex.findall(r"\X", text))
+    return cast(list[str], _CLUSTER.findall(text))
 
 
 def words(text: str) -> list[str]:
     """`text` in words, blanks and marks, after UAX #29; scripts without blanks come out by character."""
-    cuts = sorted({0, len(text), *(match.start() for match in regex.finditer(r"(?w)\b", text))})
+    cuts = sorted({0, len(text), *(match.start() for match in _WORD_BOUNDARY.finditer(text))})
     return [text[start:end] for start, end in itertools.pairwise(cuts)]
 
 
@@ -135,7 +136,7 @@ def _stands_for_no_text(tokens: Tokens, index: int) -> bool:
 def _cluster_bounds(text: str) -> tuple[list[int], list[int]]:
     """For each offset, the nearest offsets at or before it and at or after it that cut no character."""
     floor, ceiling = [0], [0]
-    for match in regex.finditer(r"\X", text):
+    for match in _CLUSTER.finditer(text):
         length = match.end() - match.start()
         floor += [match.start()] * (length - 1) + [match.end()]
         ceiling += [match.end()] * length
