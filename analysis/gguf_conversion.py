@@ -5,6 +5,7 @@ it can be stopped at any time, its memory is given back, and what the libraries 
 reaches nobody's terminal.
 """
 
+import errno
 import sys
 from pathlib import Path
 
@@ -21,7 +22,7 @@ class ConversionError(RuntimeError):
 def convert(gguf: Path, folder: Path, report: Report) -> None:
     """Write the model and the tokenizer of `gguf` to the empty `folder`.
 
-    What `report` raises ends the conversion. Raises ConversionError.
+    What `report` raises ends the conversion. Raises ConversionError, or OSError on a full disk.
     """
     log = gguf.with_suffix(".log")
 
@@ -41,8 +42,11 @@ def convert(gguf: Path, folder: Path, report: Report) -> None:
     if code == -9:
         raise ConversionError("the conversion was ended from outside, as happens when memory runs out")
     if code != 0:
-        lines = log.read_text(errors="replace").split("\n")
-        raise ConversionError(next((line for line in reversed(lines) if line.strip()), f"exit code {code}"))
+        lines = [line for line in log.read_text(errors="replace").splitlines() if line.strip()]
+        reason = lines[-1] if lines else f"exit code {code}"
+        if "No space left" in reason or "quota exceeded" in reason:
+            raise OSError(errno.ENOSPC, reason)
+        raise ConversionError(reason)
 
 
 def main(gguf: Path, folder: Path) -> None:
