@@ -80,7 +80,7 @@ def _continue(lm: LanguageModel, prompts: list[Ids], tokens: int, tick: Report) 
     tick(0.0)
     lengths = [len(prompt) - 1 for prompt in prompts]
     with lm.lock, torch.no_grad():
-        prefix, _ = forward.prefill(network, [prompt[:-1] for prompt in prompts])
+        prefix = forward.prefill(network, [prompt[:-1] for prompt in prompts])
         cache, mask = forward.aligned(prefix, range(len(prompts)), lengths) if prefix else (None, None)
     made: list[list[tuple[int, float]]] = [[] for _ in prompts]
     live = list(range(len(prompts)))  # rows of the cache, which shrinks as answers end

@@ -119,36 +119,67 @@ def common_prefix(rows: Sequence[Sequence[int]]) -> int:
 
 @dataclass(frozen=True, eq=False)
 class Prefix:
-    """Keys and values of rows that were run without gradients; row r is valid up to `lengths[r]`."""
+    """Keys and values of rows that were run without gradients.
+
+    Row r stands at `places[r]` of the cache and is valid up to `lengths[r]`.
+    """
 
     cache: DynamicCache
+    places: tuple[int, ...]
     lengths: tuple[int, ...]
 
 
-def prefill(network: Network, rows: Sequence[Sequence[int]]) -> tuple[Prefix | None, torch.Tensor | None]:
+def prefill(network: Network, rows: Sequence[Sequence[int]]) -> Prefix | None:
     """Run rows of ids without gradients into a cache; what all of them share is run once.
 
-    Returns the cache and the final states [B, T − shared, H] of the tokens after the shared prefix
-    (both None where every row is empty).
+    Rows of like length run together, so that little is padded. None where every row is empty.
     """
     longest = max(len(row) for row in rows)
     if longest == 0:
-        return None, None
+        return None
     shared = common_prefix(rows) if len(rows) > 1 else 0
     # A short common prefix (BOS, "Question:") is not worth a pass of its own.
     shared = shared if shared * (len(rows) - 1) >= 16 else 0
-    cache, last = None, None
-    if shared:
-        cache, last = extend(network, None, [rows[0][:shared]], 0)
-    tails = [row[shared:] for row in rows]
-    if cache is not None:
-        cache = expand(cache, len(rows))
-    if any(tails):
-        cache, last = extend(network, cache, tails, shared)
-    else:
-        last = None
-    assert cache is not None
-    return Prefix(cache, tuple(len(row) for row in rows)), last
+    start = extend(network, None, [rows[0][:shared]], 0)[0] if shared else None
+    groups = _alike([len(row) - shared for row in rows])
+    caches = []
+    for group in groups:
+        cache = expand(start, len(group)) if start is not None else None
+        tails = [rows[index][shared:] for index in group]
+        if any(tails):
+            cache, _ = extend(network, cache, tails, shared)
+        assert cache is not None
+        caches.append(cache)
+    order = [index for group in groups for index in group]
+    return Prefix(_stacked(caches), tuple(order.index(i) for i in range(len(rows))), tuple(len(row) for row in rows))
+
+
+def _alike(lengths: Sequence[int], waste: float = 1.1, enough: int = 192) -> list[list[int]]:
+    """Indices in groups whose longest row is at most `waste` times the shortest, if worth a pass of its own."""
+    groups: list[list[int]] = []
+    for index in sorted(range(len(lengths)), key=lambda i: (lengths[i], i)):
+        group = groups[-1] if groups else []
+        if group and (lengths[index] <= waste * lengths[group[0]] or lengths[index] * len(group) < enough):
+            group.append(index)
+        else:
+            groups.append([index])
+    return groups
+
+
+def _stacked(caches: Sequence[DynamicCache]) -> DynamicCache:
+    """Caches one under the other, padded on the right to one width."""
+    if len(caches) == 1:
+        return caches[0]
+    width = max(cache.layers[0].keys.shape[2] for cache in caches)
+
+    def stack(parts: list[torch.Tensor]) -> torch.Tensor:
+        return torch.cat([torch.nn.functional.pad(x, (0, 0, 0, width - x.shape[2])) for x in parts])
+
+    new = DynamicCache()
+    for number in range(len(caches[0].layers)):
+        layers = [cache.layers[number] for cache in caches]
+        new.update(stack([layer.keys for layer in layers]), stack([layer.values for layer in layers]), number)
+    return new
 
 
 def extend(
@@ -184,9 +215,7 @@ def aligned(prefix: Prefix, sources: Sequence[int], lengths: Sequence[int]) -> t
     index = torch.arange(width, device=device)[None] - start[:, None]  # [B, T]
     mask = index >= 0
     index = index.clamp(min=0)
-    row = torch.tensor(sources, device=device)[:, None]
-    if bool(mask.all()) and list(sources) == list(range(len(prefix.lengths))):
-        return _map(prefix.cache, lambda x: x[:, :, :width]), mask
+    row = torch.tensor([prefix.places[source] for source in sources], device=device)[:, None]
     return _map(prefix.cache, lambda x: x.transpose(1, 2)[row, index].transpose(1, 2)), mask
 
 

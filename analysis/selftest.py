@@ -111,7 +111,7 @@ def _cache(network: Network, ids: tuple[int, ...]) -> tuple[str | None, float]:
 
 def last_token(network: Network, rows: list[tuple[int, ...]]) -> torch.Tensor:
     """Final states [B, H] of each row's last token, the rest of the row coming from a cache."""
-    prefix, _ = forward.prefill(network, [row[:-1] for row in rows])
+    prefix = forward.prefill(network, [row[:-1] for row in rows])
     assert prefix is not None
     cache, mask = forward.aligned(prefix, range(len(rows)), prefix.lengths)
     ends = torch.tensor([[row[-1]] for row in rows], device=network.device)

@@ -144,7 +144,7 @@ def _chunks(network: Network, items: list[Item], attributions: bool) -> Iterable
     per_token = token_bytes(network)
     budget = max(1, min(CHUNK_TOKENS, ACTIVATION_BYTES // per_token))
     if not attributions:
-        budget = max(budget, min(2 * CHUNK_TOKENS, 4 * CACHE_BYTES // per_token))
+        budget = 2 * CHUNK_TOKENS  # nothing but keys and values is kept
     chunk: list[Item] = []
     for item in sorted(items, key=lambda item: (len(item.target) > 1, len(item.read), item.read)):
         full = (len(chunk) + 1) * len(item.read) > budget
@@ -257,7 +257,7 @@ def _places(lm: LanguageModel, items: list[Item], tick: Report) -> list[list[_Pl
     if lm.can.no_cache is not None:
         return _places_without_cache(lm, items, tick)
     network = lm.network
-    prefix, _ = forward.prefill(network, [item.read[:-1] for item in items])
+    prefix = forward.prefill(network, [item.read[:-1] for item in items])
     tick(0.9)
     found: list[_Place] = []
     for part in _parts(lengths, network):
