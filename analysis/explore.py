@@ -1,0 +1,211 @@
+"""A prompt set, analysed: every row's tokens and target, its trace, its Δ and what is to be said about it.
+
+A row that cannot be analysed becomes a note in one plain sentence; the others keep their results.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+
+from analysis import notes as remarks
+from analysis.answers import AnswerCache, answers
+from analysis.encoding import EncodingError, encode, encode_target, target_from_ids
+from analysis.limits import MAX_PROMPT_CHARACTERS
+from analysis.model import LanguageModel
+from analysis.prompts import Continuation, PromptSet, Row
+from analysis.results import Analysis, Answer, CandidateScores, Note, PromptResult, Target, Tokens, Trace
+from analysis.scoring import score
+from analysis.trace import Item, TraceCache, traces
+
+Report = Callable[[float], object]
+
+
+@dataclass(frozen=True, eq=False)
+class Caches:
+    """What a model has computed, by content; shared by all its sessions."""
+
+    traces: TraceCache = field(default_factory=TraceCache)
+    answers: AnswerCache = field(default_factory=AnswerCache)
+
+
+@dataclass(frozen=True)
+class _Encoded:
+    """A row on its way: its item, or the note that says why there is none."""
+
+    row: Row
+    item: Item | None
+    note: Note | None = None
+
+
+def analyse(
+    lm: LanguageModel,
+    prompt_set: PromptSet,
+    caches: Caches,
+    *,
+    attributions: bool = True,
+    report: Report = lambda fraction: None,
+) -> Analysis:
+    """Trace every row of a set and compare it with the reference.
+
+    `report` gets the share done and may raise to stop the run.
+    """
+    rows = prompt_set.rows()
+    tokens = [_tokens(lm, row) for row in rows]
+    target, problem = _reference_target(lm, prompt_set, tokens[0], caches)
+    encoded = [
+        _encoded(lm, row, read, target, problem) for row, read in zip(rows, tokens, strict=True)
+    ]
+    items = [entry.item for entry in encoded if entry.item is not None]
+    traced = iter(traces(lm, items, attributions=attributions, cache=caches.traces, report=report))
+    results: list[PromptResult] = []
+    for entry in encoded:
+        found = next(traced) if entry.item else entry.note
+        assert found is not None
+        results.append(_result(entry, found, results, lm, prompt_set))
+    made = Analysis(prompt_set, lm.card, target, tuple(results))
+    return replace(made, notes=remarks.of_set(lm, made))
+
+
+def _tokens(lm: LanguageModel, row: Row) -> Tokens | Note:
+    if len(row.prompt.text) > MAX_PROMPT_CHARACTERS:
+        return Note(
+            "error",
+            f"{row.label} has {len(row.prompt.text):,} characters; at most {MAX_PROMPT_CHARACTERS:,} are analysed".replace(
+                ",", " "
+            ),
+        )
+    try:
+        tokens = encode(lm.encoder, row.prompt)
+    except EncodingError as error:
+        return Note("error", f"{row.label}: {error}")
+    if len(tokens) > lm.max_tokens:
+        return Note("error", _too_long(lm, row, len(tokens)))
+    return tokens
+
+
+def _too_long(lm: LanguageModel, row: Row, count: int) -> str:
+    return f"{row.label} has {count:,} tokens; {lm.card.name} reads at most {lm.max_tokens:,}".replace(",", " ")
+
+
+def _reference_target(
+    lm: LanguageModel, prompt_set: PromptSet, tokens: Tokens | Note, caches: Caches
+) -> tuple[Target | None, Note | None]:
+    """The set's target, tokenised at the reference; by default the model's own top next token there."""
+    if isinstance(tokens, Note):
+        return None, None
+    reference = prompt_set.rows()[0]
+    try:
+        if prompt_set.target is not None:
+            return encode_target(lm.encoder, reference.prompt, tokens, prompt_set.target), None
+        top = answers(lm, [tokens.ids], 1, cache=caches.answers)[0]
+        return target_from_ids(lm.encoder, top.ids, chosen=False), None
+    except EncodingError as error:
+        return None, Note("error", str(error))
+
+
+def _encoded(
+    lm: LanguageModel, row: Row, tokens: Tokens | Note, target: Target | None, problem: Note | None
+) -> _Encoded:
+    if isinstance(tokens, Note):
+        return _Encoded(row, None, tokens)
+    if row.own_target:
+        assert row.target is not None
+        try:
+            target = encode_target(lm.encoder, row.prompt, tokens, row.target)
+        except EncodingError as error:
+            return _Encoded(row, None, Note("error", f"{row.label}: {error}"))
+    if target is None:
+        return _Encoded(row, None, problem or Note("error", "the reference could not be analysed, so there is no target"))
+    if len(tokens) + len(target) - 1 > lm.max_tokens:
+        return _Encoded(row, None, Note("error", _too_long(lm, row, len(tokens) + len(target) - 1)))
+    return _Encoded(row, Item(tokens, target))
+
+
+def _result(
+    entry: _Encoded, found: Trace | Note, earlier: Sequence[PromptResult], lm: LanguageModel, prompt_set: PromptSet
+) -> PromptResult:
+    if isinstance(found, Note):
+        return PromptResult(entry.row, None, None, None, (found,))
+    duplicate = next(
+        (result.row.index for result in earlier if result.trace and _equal_ids(result.trace, found)), None
+    )
+    reference = earlier[0].trace if earlier else found
+    delta = found.log_prob - reference.log_prob if reference else None
+    result = PromptResult(entry.row, found, delta, duplicate)
+    first = earlier[0] if earlier else result
+    return replace(result, notes=remarks.of_row(lm, result, first))
+
+
+def _equal_ids(a: Trace, b: Trace) -> bool:
+    return a.tokens.ids == b.tokens.ids and a.target.ids == b.target.ids
+
+
+def answers_of(
+    lm: LanguageModel, analysis: Analysis, caches: Caches, report: Report = lambda fraction: None
+) -> tuple[Answer | None, ...]:
+    """The greedy answer to every row; None where the row failed."""
+    prompts = [result.trace.tokens.ids for result in analysis.prompts if result.trace]
+    room = [lm.max_tokens - len(ids) for ids in prompts]
+    tokens = min([analysis.prompt_set.response_tokens, *(left for left in room if left > 0)])
+    found = iter(answers(lm, prompts, tokens, cache=caches.answers, report=report))
+    return tuple(next(found) if result.trace else None for result in analysis.prompts)
+
+
+def candidate_scores(
+    lm: LanguageModel, analysis: Analysis, report: Report = lambda fraction: None
+) -> tuple[CandidateScores | None, ...]:
+    """Every declared candidate scored after every row; None where a row failed or declares none.
+
+    A candidate of one token is read off the row's trace; the others take a pass over shared prefixes.
+    """
+    ids: list[list[tuple[int, ...]] | None] = []
+    for result in analysis.prompts:
+        if result.trace is None or not result.row.candidates:
+            ids.append(None)
+            continue
+        tokens = result.trace.tokens
+        ids.append([_candidate_ids(lm, result.row, tokens, text) for text in result.row.candidates])
+    long = [
+        (result.trace.tokens.ids, candidate)
+        for result, candidates in zip(analysis.prompts, ids, strict=True)
+        if result.trace and candidates
+        for candidate in candidates
+        if len(candidate) > 1
+    ]
+    scored = dict(zip(long, score(lm, long, report), strict=True)) if long else {}
+    made: list[CandidateScores | None] = []
+    for result, candidates in zip(analysis.prompts, ids, strict=True):
+        if result.trace is None or candidates is None:
+            made.append(None)
+            continue
+        assert result.row.candidates is not None
+        trace = result.trace
+        values = [
+            tuple(scored[trace.tokens.ids, c].tolist()) if len(c) > 1 else (float(trace.next_log_probs[c[0]]),)
+            for c in candidates
+        ]
+        made.append(CandidateScores(result.row.candidates, tuple(values)))
+    return tuple(made)
+
+
+def _candidate_ids(lm: LanguageModel, row: Row, tokens: Tokens, text: Continuation) -> tuple[int, ...]:
+    return encode_target(lm.encoder, row.prompt, tokens, text).ids
+
+
+def top_tokens(trace: Trace, count: int = 10) -> list[tuple[int, float]]:
+    """The likeliest next tokens: (id, log-prob in nats)."""
+    values = trace.next_log_probs
+    best = np.argpartition(-values, min(count, len(values) - 1))[:count]
+    return [(int(i), float(values[i])) for i in best[np.argsort(-values[best], kind="stable")]]
+
+
+def rank(trace: Trace) -> int:
+    """How many tokens are likelier than the target's first token, plus one."""
+    return int((trace.next_log_probs > trace.next_log_probs[trace.target.ids[0]]).sum()) + 1
+
+
+def entropy(trace: Trace) -> float:
+    """Entropy of the next-token distribution, in nats."""
+    logs = trace.next_log_probs.astype(np.float64)
+    return float(-(np.exp(logs) * np.where(np.isfinite(logs), logs, 0.0)).sum())
