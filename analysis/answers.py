@@ -1,12 +1,11 @@
 """The answer that the model would give: greedy continuations, batched, cancellable, cached per prompt."""
 
-import threading
-from collections import OrderedDict
 from collections.abc import Callable, Sequence
 
 import torch
 
 from analysis import forward
+from analysis.lru import Lru
 from analysis.model import LanguageModel
 from analysis.results import Answer
 from analysis.trace import CHUNK_TOKENS
@@ -16,23 +15,8 @@ Ids = tuple[int, ...]
 MAX_ROWS = 16
 
 
-class AnswerCache:
-    """Answers by prompt ids and length, the least recently used dropped first."""
-
-    def __init__(self, limit: int = 2000) -> None:
-        self.limit = limit
-        self._answers: OrderedDict[tuple[Ids, int], Answer] = OrderedDict()
-        self._lock = threading.Lock()
-
-    def get(self, prompt: Ids, tokens: int) -> Answer | None:
-        with self._lock:
-            return self._answers.get((prompt, tokens))
-
-    def put(self, prompt: Ids, tokens: int, answer: Answer) -> None:
-        with self._lock:
-            self._answers[prompt, tokens] = answer
-            while len(self._answers) > self.limit:
-                self._answers.popitem(last=False)
+#: Answers by prompt ids and length limit.
+AnswerCache = Lru[tuple[Ids, int], Answer]
 
 
 def answers(
@@ -47,7 +31,7 @@ def answers(
 
     `report` is called before every step, and whatever it raises stops the run.
     """
-    found = {prompt: cache.get(prompt, tokens) if cache else None for prompt in prompts}
+    found = {prompt: cache.get((prompt, tokens)) if cache else None for prompt in prompts}
     todo = sorted((prompt for prompt, answer in found.items() if answer is None), key=lambda ids: (len(ids), ids))
     chunks = _chunks(todo)
     for number, chunk in enumerate(chunks):
@@ -59,7 +43,7 @@ def answers(
         for prompt, answer in zip(chunk, generate(lm, chunk, tokens, tick), strict=True):
             found[prompt] = answer
             if cache:
-                cache.put(prompt, tokens, answer)
+                cache.put((prompt, tokens), answer)
     made = [found[prompt] for prompt in prompts]
     return [answer for answer in made if answer is not None]
 

@@ -290,7 +290,9 @@ def joined_ids(encoder: Encoder, prompt: Prompt, continuation: str) -> tuple[int
     rendered = render(encoder, prompt)
     start = len(rendered.text)
     longer = Rendered(
-        rendered.text + continuation, (*rendered.stretches, (start, start + len(continuation), "target")), rendered.trimmed
+        rendered.text + continuation,
+        (*rendered.stretches, (start, start + len(continuation), "target")),
+        rendered.trimmed,
     )
     return _encode_rendered(encoder, prompt, longer).ids
 

@@ -15,7 +15,7 @@ from analysis.limits import MAX_PROMPT_CHARACTERS
 from analysis.model import LanguageModel
 from analysis.prompts import Continuation, PromptSet, Row
 from analysis.results import Analysis, Answer, CandidateScores, Note, PromptResult, Target, Tokens, Trace
-from analysis.scoring import score
+from analysis.scoring import ScoreCache, score
 from analysis.trace import Item, TraceCache, traces
 
 Report = Callable[[float], object]
@@ -26,7 +26,8 @@ class Caches:
     """What a model has computed, by content; shared by all its sessions."""
 
     traces: TraceCache = field(default_factory=TraceCache)
-    answers: AnswerCache = field(default_factory=AnswerCache)
+    answers: AnswerCache = field(default_factory=lambda: AnswerCache(2000))
+    scores: ScoreCache = field(default_factory=lambda: ScoreCache(20_000))
 
 
 @dataclass(frozen=True)
@@ -53,9 +54,7 @@ def analyse(
     rows = prompt_set.rows()
     tokens = [_tokens(lm, row) for row in rows]
     target, problem = _reference_target(lm, prompt_set, tokens[0], caches)
-    encoded = [
-        _encoded(lm, row, read, target, problem) for row, read in zip(rows, tokens, strict=True)
-    ]
+    encoded = [_encoded(lm, row, read, target, problem) for row, read in zip(rows, tokens, strict=True)]
     items = [entry.item for entry in encoded if entry.item is not None]
     traced = iter(traces(lm, items, attributions=attributions, cache=caches.traces, report=report))
     results: list[PromptResult] = []
@@ -116,7 +115,9 @@ def _encoded(
         except EncodingError as error:
             return _Encoded(row, None, Note("error", f"{row.label}: {error}"))
     if target is None:
-        return _Encoded(row, None, problem or Note("error", "the reference could not be analysed, so there is no target"))
+        return _Encoded(
+            row, None, problem or Note("error", "the reference could not be analysed, so there is no target")
+        )
     if len(tokens) + len(target) - 1 > lm.max_tokens:
         return _Encoded(row, None, Note("error", _too_long(lm, row, len(tokens) + len(target) - 1)))
     return _Encoded(row, Item(tokens, target))
@@ -127,9 +128,7 @@ def _result(
 ) -> PromptResult:
     if isinstance(found, Note):
         return PromptResult(entry.row, None, None, None, (found,))
-    duplicate = next(
-        (result.row.index for result in earlier if result.trace and _equal_ids(result.trace, found)), None
-    )
+    duplicate = next((result.row.index for result in earlier if result.trace and _equal_ids(result.trace, found)), None)
     reference = earlier[0].trace if earlier else found
     delta = found.log_prob - reference.log_prob if reference else None
     result = PromptResult(entry.row, found, delta, duplicate)
@@ -153,7 +152,7 @@ def answers_of(
 
 
 def candidate_scores(
-    lm: LanguageModel, analysis: Analysis, report: Report = lambda fraction: None
+    lm: LanguageModel, analysis: Analysis, caches: Caches, report: Report = lambda fraction: None
 ) -> tuple[CandidateScores | None, ...]:
     """Every declared candidate scored after every row; None where a row failed or declares none.
 
@@ -173,7 +172,7 @@ def candidate_scores(
         for candidate in candidates
         if len(candidate) > 1
     ]
-    scored = dict(zip(long, score(lm, long, report), strict=True)) if long else {}
+    scored = dict(zip(long, score(lm, long, report, cache=caches.scores), strict=True)) if long else {}
     made: list[CandidateScores | None] = []
     for result, candidates in zip(analysis.prompts, ids, strict=True):
         if result.trace is None or candidates is None:

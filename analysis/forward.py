@@ -110,7 +110,7 @@ def padded(rows: Sequence[Sequence[int]], device: torch.device, width: int | Non
 
 def common_prefix(rows: Sequence[Sequence[int]]) -> int:
     """How many leading ids all rows share (in sorted order the first and last row decide)."""
-    first, last = min(rows), max(rows)
+    first, last = min(map(tuple, rows)), max(map(tuple, rows))
     for index, (a, b) in enumerate(zip(first, last, strict=False)):
         if a != b:
             return index
@@ -189,7 +189,9 @@ def extend(
     with torch.no_grad():
         cache = DynamicCache() if cache is None else cache
         embeds = embed(network, padded(rows, network.device))
-        kwargs = positions(network, torch.arange(past, past + embeds.shape[1], device=network.device)[None]) if past else {}
+        kwargs = (
+            positions(network, torch.arange(past, past + embeds.shape[1], device=network.device)[None]) if past else {}
+        )
         out = states(network, embeds, layers=False, use_cache=True, **{network.cache_name: cache}, **kwargs)
         return cache, out.last_hidden_state
 

@@ -132,7 +132,9 @@ def assemble(
         has_chat_template=encoder.has_chat_template,
         unavailable=can.unavailable,
     )
-    return LanguageModel(f"{name}@{revision}/{shown_dtype}/{device}/{id(model)}", card, network, encoder, FairLock(), can)
+    return LanguageModel(
+        f"{name}@{revision}/{shown_dtype}/{device}/{id(model)}", card, network, encoder, FairLock(), can
+    )
 
 
 def _device(wanted: str) -> torch.device:
@@ -241,7 +243,7 @@ def _reason(name: str, local: bool, error: Exception) -> str:
         return f"{name} has no safetensors weights; only safetensors and GGUF files are read"
     if "unrecognized model" in said or "does not recognize this architecture" in said or "model_type" in said:
         return f"{name} is of an architecture that this version of transformers does not know"
-    if "ImportError" in kinds or "requires" in said and "install" in said:
+    if "ImportError" in kinds or ("requires" in said and "install" in said):
         return f"{name} needs a package that is not installed: {_first_sentence(error)}"
     where = "folder" if local else "model"
     return f"the {where} {name} cannot be loaded: {_first_sentence(error)}"

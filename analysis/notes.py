@@ -7,7 +7,7 @@ import math
 
 import numpy as np
 
-from analysis.encoding import EncodingError, Encoder, joined_ids, render
+from analysis.encoding import Encoder, EncodingError, joined_ids, render
 from analysis.model import LanguageModel
 from analysis.results import Analysis, Note, PromptResult, Trace
 from analysis.text import boundary_note, describe, unfilled_template, visible
@@ -21,10 +21,15 @@ def of_row(lm: LanguageModel, result: PromptResult, reference: PromptResult) -> 
     trace, prompt = result.trace, result.row.prompt
     notes: list[Note] = []
     if result.duplicate_of is not None:
-        notes.append(Note("info", f"same tokens as {_name(result.duplicate_of)}: analysed once, Δ between them is exactly 0"))
+        notes.append(
+            Note("info", f"same tokens as {_name(result.duplicate_of)}: analysed once, Δ between them is exactly 0")
+        )
     if result.row.own_target:
         notes.append(
-            Note("info", f"compared on its own target {visible(trace.target.text)!r}; left out of what needs one common target")
+            Note(
+                "info",
+                f"compared on its own target {visible(trace.target.text)!r}; left out of what needs one common target",
+            )
         )
     if result.row.is_control:
         notes.append(Note("info", "a control that changes the meaning: left out of the summary over paraphrases"))
@@ -35,7 +40,9 @@ def of_row(lm: LanguageModel, result: PromptResult, reference: PromptResult) -> 
     if (unfilled := unfilled_template(prompt.text)) is not None:
         notes.append(Note("warning", unfilled))
     if prompt.mode == "chat" and render(lm.encoder, prompt).trimmed:
-        notes.append(Note("warning", "the chat template strips white space around the messages; the tokens show what is left"))
+        notes.append(
+            Note("warning", "the chat template strips white space around the messages; the tokens show what is left")
+        )
     for where, text in (("", prompt.text), ("system prompt: ", prompt.system or ""), ("prefill: ", prompt.prefill)):
         notes += [Note("info", where + sentence) for sentence in describe(text)]
     if result is not reference and result.delta is not None and 0 < abs(result.delta) < lm.card.noise_floor:
@@ -59,7 +66,10 @@ def _seam(encoder: Encoder, result: PromptResult) -> list[Note]:
         return []
     if together[: len(trace.tokens)] == trace.tokens.ids:
         return [
-            Note("info", f"written after this prompt, {visible(trace.target.text)!r} splits into other tokens than the ones scored")
+            Note(
+                "info",
+                f"written after this prompt, {visible(trace.target.text)!r} splits into other tokens than the ones scored",
+            )
         ]
     return [
         Note(
@@ -85,7 +95,9 @@ def _control_tokens(encoder: Encoder, result: PromptResult) -> list[Note]:
         notes = [Note("info", f"text spells control tokens {count} ({names}) and is read as plain text")]
     template = getattr(encoder.tokenizer, "chat_template", None) or ""
     if prompt.mode == "chat" and any(name in str(template) for name in spelled):
-        notes.append(Note("warning", "this looks like a chat template inside the chat template: paste the message alone"))
+        notes.append(
+            Note("warning", "this looks like a chat template inside the chat template: paste the message alone")
+        )
     return notes
 
 
@@ -115,7 +127,10 @@ def of_set(lm: LanguageModel, analysis: Analysis) -> tuple[Note, ...]:
     lengths = {len(result.trace.target) for result in analysis.prompts if result.trace}
     if len(lengths) > 1:
         notes.append(
-            Note("warning", "targets have different numbers of tokens: their sums are not comparable, compare the mean per token")
+            Note(
+                "warning",
+                "targets have different numbers of tokens: their sums are not comparable, compare the mean per token",
+            )
         )
     if len(analysis.prompts) == 1:
         notes.append(Note("info", "add a paraphrase to see differences"))

@@ -137,7 +137,16 @@ class PromptSet:
     def rows(self) -> tuple[Row, ...]:
         """The reference, then every variant that is switched on."""
         rows = [
-            Row(0, "reference", "reference", self._prompt(self.reference), self.target, False, self.expected, self.candidates)
+            Row(
+                0,
+                "reference",
+                "reference",
+                self._prompt(self.reference),
+                self.target,
+                False,
+                self.expected,
+                self.candidates,
+            )
         ]
         for index, variant in enumerate(self.variants, start=1):
             if variant.enabled:
@@ -195,7 +204,9 @@ class PromptSet:
             mode=mode,
             system=system if mode == "chat" else None,
             turns=self.turns if mode == "chat" else (),
-            prefill=(self.prefill if variant is None or variant.prefill is None else variant.prefill) if mode == "chat" else "",
+            prefill=(self.prefill if variant is None or variant.prefill is None else variant.prefill)
+            if mode == "chat"
+            else "",
             special_tokens=self.special_tokens,
             control_tokens=(mode == "completion") if self.control_tokens is None else self.control_tokens,
         )

@@ -10,6 +10,7 @@ import numpy as np
 import torch
 
 from analysis import forward
+from analysis.lru import Lru
 from analysis.model import LanguageModel
 from analysis.trace import CHUNK_TOKENS
 
@@ -18,12 +19,16 @@ Ids = tuple[int, ...]
 
 MAX_ROWS = 64
 
+#: Log-probs by (context, continuation).
+ScoreCache = Lru[tuple[Ids, Ids], np.ndarray]
+
 
 def score(
     lm: LanguageModel,
     rows: Sequence[tuple[Ids, Ids]],
     report: Report = lambda fraction: None,
     *,
+    cache: ScoreCache | None = None,
     fast: bool = True,
 ) -> list[np.ndarray]:
     """Teacher-forced log-probs [target] of each (context, continuation), in nats, in the rows' order.
@@ -34,14 +39,16 @@ def score(
     for context, continuation in rows:
         if not context or not continuation:
             raise ValueError("a context and its continuation need at least one token each")
-    unique = sorted(set(rows), key=lambda row: row[0] + row[1])
     shared = fast and lm.can.no_cache is None
-    found: dict[tuple[Ids, Ids], np.ndarray] = {}
-    for chunk in _chunks(unique, shared):
-        report(len(found) / len(unique))
+    found = {row: values for row in rows if cache and (values := cache.get(row)) is not None}
+    unique = sorted(set(rows) - set(found), key=lambda row: row[0] + row[1])
+    for number, chunk in enumerate(chunks := _chunks(unique, shared)):
+        report(number / len(chunks))
         with lm.lock, torch.no_grad():
             for row, values in zip(chunk, _chunk_scores(lm, chunk, shared), strict=True):
                 found[row] = values
+                if cache:
+                    cache.put(row, values)
     report(1.0)
     return [found[row] for row in rows]
 

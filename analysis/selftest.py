@@ -51,7 +51,9 @@ def run(network: Network, encoder: Encoder) -> Capabilities:
     return Capabilities(
         no_gradients=no_gradients,
         no_cache=no_cache,
-        no_certificate="the logits are soft-capped by tanh, so log-probs are not concave in the last state" if capped else None,
+        no_certificate="the logits are soft-capped by tanh, so log-probs are not concave in the last state"
+        if capped
+        else None,
         no_chat=_chat(encoder),
         noise_floor=max(floor, cache_floor, 1e-6),
     )

@@ -12,8 +12,6 @@ Equal prompts are computed once, prompts are sorted by length into chunks, and e
 bounded cache under the prompt's and the target's token ids: an edited paraphrase costs one prompt.
 """
 
-import threading
-from collections import OrderedDict
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 
@@ -22,6 +20,7 @@ import torch
 
 from analysis import forward
 from analysis.forward import Network
+from analysis.lru import Lru
 from analysis.model import LanguageModel
 from analysis.results import Note, Target, Tokens, Trace
 
@@ -54,33 +53,22 @@ class Item:
 
 
 class TraceCache:
-    """Traces by content, the least recently used dropped first; shared by all sessions of a model."""
+    """Traces by content, bounded by their bytes; shared by all sessions of a model."""
 
     def __init__(self, limit_bytes: int = CACHE_LIMIT_BYTES) -> None:
-        self.limit_bytes = limit_bytes
-        self._traces: OrderedDict[tuple[object, ...], Trace] = OrderedDict()
-        self._lock = threading.Lock()
-        self._bytes = 0
+        self._traces: Lru[tuple[object, ...], Trace] = Lru(limit_bytes, _bytes)
 
     def get(self, item: Item, attributions: bool) -> Trace | None:
         """The trace of equal ids, under the item's own text and target."""
-        with self._lock:
-            trace = self._traces.get(item.key)
-            if trace is None or (attributions and trace.saliency is None):
-                return None
-            self._traces.move_to_end(item.key)
+        trace = self._traces.get(item.key)
+        if trace is None or (attributions and trace.saliency is None):
+            return None
         return replace(trace, tokens=item.tokens, target=item.target)
 
     def put(self, item: Item, trace: Trace) -> None:
-        with self._lock:
-            old = self._traces.pop(item.key, None)
-            if old is not None:
-                self._bytes -= _bytes(old)
-                trace = old if old.saliency is not None and trace.saliency is None else trace
-            self._traces[item.key] = trace
-            self._bytes += _bytes(trace)
-            while self._bytes > self.limit_bytes and len(self._traces) > 1:
-                self._bytes -= _bytes(self._traces.popitem(last=False)[1])
+        old = self._traces.get(item.key)
+        if old is None or old.saliency is None:
+            self._traces.put(item.key, trace)
 
 
 def _bytes(trace: Trace) -> int:
@@ -104,7 +92,7 @@ def traces(
     found: dict[tuple[object, ...], Trace | Note] = {}
     todo: dict[tuple[object, ...], Item] = {}
     for item in items:
-        known = cache.get(item, attributions) if cache else None
+        known = cache.get(item, attributions and lm.can.no_gradients is None) if cache else None
         if known is None:
             todo.setdefault(item.key, item)
         else:
@@ -228,21 +216,23 @@ def _attributions(
     with torch.no_grad():
         toward = gradients[0].float()
         saliency, product = toward.norm(dim=-1).cpu().numpy(), (toward * embeds.float()).sum(-1).cpu().numpy()
-    scores = [
-        _Scores(saliency[r, : len(item.tokens)], product[r, : len(item.tokens)]) for r, item in enumerate(items)
-    ]
+    scores = [_Scores(saliency[r, : len(item.tokens)], product[r, : len(item.tokens)]) for r, item in enumerate(items)]
     if not with_states:
         return scores, []
     hidden = torch.stack([layer.detach()[row, place] for layer in layers], dim=1).float().cpu().numpy()
     gradient = torch.stack([layer[row, place] for layer in gradients[1:]], dim=1).float().cpu().numpy()
     distribution, picked = log_probs.detach().cpu().numpy(), chosen.detach().cpu().numpy()
-    return scores, [[_Place(float(picked[r]), distribution[r].copy(), hidden[r], gradient[r])] for r in range(len(items))]
+    return scores, [
+        [_Place(float(picked[r]), distribution[r].copy(), hidden[r], gradient[r])] for r in range(len(items))
+    ]
 
 
 def _predictions(items: list[Item], device: torch.device) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
     """For every target token of every row: its row, the position that predicts it, and its id."""
     flat = [
-        (row, len(item.tokens) - 1 + k, index) for row, item in enumerate(items) for k, index in enumerate(item.target.ids)
+        (row, len(item.tokens) - 1 + k, index)
+        for row, item in enumerate(items)
+        for k, index in enumerate(item.target.ids)
     ]
     row, place, wanted = torch.tensor(flat, device=device).T
     return row, place, wanted
@@ -266,7 +256,9 @@ def _places(lm: LanguageModel, items: list[Item], tick: Report) -> list[list[_Pl
             cache, mask = forward.aligned(prefix, [flat[i][0] for i in part], [lengths[i] for i in part])
         embeds = forward.embed(network, torch.tensor([[ends[i]] for i in part], device=network.device)).detach()
         with torch.set_grad_enabled(lm.can.no_gradients is None):
-            out = forward.after(network, cache, mask, embeds.requires_grad_(lm.can.no_gradients is None), [lengths[i] for i in part])
+            out = forward.after(
+                network, cache, mask, embeds.requires_grad_(lm.can.no_gradients is None), [lengths[i] for i in part]
+            )
             log_probs = forward.log_probs(network, out.hidden_states[-1][:, -1])
             chosen = log_probs.gather(1, torch.tensor([[wanted[i]] for i in part], device=network.device))[:, 0]
             layers = list(out.hidden_states)
