@@ -19,7 +19,7 @@ from dataclasses import MISSING, fields
 from typing import Any
 
 from analysis.prompts import MODES, Message, PromptSet, Variant
-from analysis.text import grouped, shortened
+from analysis.text import grouped, invisible_characters, shortened
 from analysis.validation import SURROGATE, PromptSetError, problems
 
 VERSION = 1
@@ -33,14 +33,15 @@ def load_json(text: str | bytes, source: str) -> PromptSet:
 
 
 def dump_json(prompt_set: PromptSet) -> str:
-    """Write a set as indented JSON that ends in a newline; text stays readable, in its own characters.
+    """Write a set as indented JSON that ends in a newline; letters stay readable, what cannot be seen is escaped.
 
     Raises PromptSetError for half a surrogate pair, which no encoding has a place for.
     """
     text = json.dumps(to_document(prompt_set), ensure_ascii=False, indent=2) + "\n"
     if half := SURROGATE.search(text):
         raise PromptSetError(f"the set holds U+{ord(half.group()):04X}, half of a character, which cannot be saved")
-    return text
+    unseen = {found.character for found in invisible_characters(text) if found.sort == "invisible"}
+    return text.translate({ord(character): json.dumps(character)[1:-1] for character in unseen})
 
 
 def to_document(prompt_set: PromptSet, brief: bool = False) -> dict[str, object]:

@@ -111,8 +111,10 @@ def test_text_is_kept_to_the_last_blank_and_newline():
     assert load_json(dump_json(prompt_set).encode(), "SET.json") == prompt_set
 
 
-def test_text_stays_readable_in_the_file():
-    assert "日本語 \u200f é" in dump_json(PromptSet("日本語 \u200f é"))
+def test_letters_stay_readable_in_the_file_and_what_cannot_be_seen_is_escaped():
+    text = dump_json(PromptSet("日本語 é 👩🏼\u200d🦳\u200b\u00a0\U000e0041"))
+    assert "日本語 é 👩🏼" in text
+    assert "\\u200b\\u00a0\\udb40\\udc41" in text
 
 
 def test_a_blank_rewording_is_kept_and_reported():
