@@ -21,7 +21,7 @@ ALPHABET = re.compile(r"[A-Za-z0-9_-]+", re.ASCII)
 DAMAGED = f"{SOURCE}: is incomplete or was changed on its way; ask for it again, or for the file"
 
 
-class LinkTooLong(PromptSetError):  # noqa: N818 (says what is wrong)
+class LinkTooLong(PromptSetError):
     """The set does not fit into a link; the message names the size and the limit."""
 
 

@@ -40,7 +40,7 @@ class Loaded:
     notes: tuple[str, ...] = ()
 
 
-class NoTextColumn(PromptSetError):  # noqa: N818 (says what is missing)
+class NoTextColumn(PromptSetError):
     """A table whose columns are named, none of them as one of texts; `columns` can be offered for choice."""
 
     def __init__(self, message: str, columns: tuple[str, ...]) -> None:
