@@ -40,7 +40,9 @@ def tokenizer(bos: bool = False, pad: bool = True, template: str | None = TEMPLA
     backend.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
     backend.decoder = decoders.ByteLevel()
     trainer = trainers.BpeTrainer(
-        vocab_size=400, initial_alphabet=pre_tokenizers.ByteLevel.alphabet(), special_tokens=["<|end|>", "<|start|>", "<s>"]
+        vocab_size=400,
+        initial_alphabet=pre_tokenizers.ByteLevel.alphabet(),
+        special_tokens=["<|end|>", "<|start|>", "<s>"],
     )
     backend.train_from_iterator(CORPUS, trainer)
     backend.add_special_tokens([AddedToken("<pad>", special=True)])
