@@ -5,6 +5,7 @@ file is ever executed: of YAML not even the tags are looked at.
 """
 
 import json
+import re
 from dataclasses import replace
 from pathlib import PurePath
 
@@ -36,6 +37,7 @@ BINARY = (
 SPREADSHEETS = (b"xl/workbook", b"application/vnd.oasis.opendocument.spreadsheet")
 TABLES = (".csv", ".tsv", ".tab")
 JSON_FILES = (".json", ".cforge", ".ipynb")
+PROMPTSOURCE = re.compile(r"^ *[\w-]+: !Template *\r?$", re.MULTILINE)
 YAML_FILES = (".yaml", ".yml")
 OTHER_FILES = {
     ".jsonl": "JSON Lines",
@@ -82,8 +84,9 @@ def _refuse_binary(data: bytes, source: str) -> None:
 
 
 def _load_text(text: str, source: str, ending: str) -> Loaded:
-    if ending in YAML_FILES or ("!Template" in text[:100_000] and "|||" in text):
-        what = "a PromptSource template collection" if "!Template" in text else "YAML"
+    templates = PROMPTSOURCE.search(text)
+    if templates or ending in YAML_FILES:
+        what = "a PromptSource template collection" if templates else "YAML"
         raise PromptSetError(f"{source}: is {what}, of which nothing is read or executed; {READ_INSTEAD}")
     if ending in OTHER_FILES:
         raise PromptSetError(f"{source}: is {OTHER_FILES[ending]}; {READ_INSTEAD}")

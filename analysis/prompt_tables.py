@@ -83,6 +83,7 @@ def set_of_texts(texts: Sequence[str], source: str, notes: tuple[str, ...] = ())
     """A set of plain texts, the first one its reference."""
     if not texts:
         raise PromptSetError(f"{source}: holds no text; the first text is the reference, the others are rewordings")
+    _check_count(len(texts), source)
     variants = tuple(Variant(text) for text in texts[1:])
     return _checked(PromptSet(texts[0], variants), source, notes)
 
@@ -189,6 +190,7 @@ def _headless(rows: Rows, source: str) -> Loaded:
 def _with_header(rows: Rows, names: list[str], source: str, text_column: str | None) -> Loaded:
     wanted = TEXT_COLUMNS if text_column is None else (_name(text_column),)
     column = names.index(next(name for name in wanted if name in names))
+    _check_count(sum(1 for row in rows if column < len(row) and row[column].strip()), source)
     texts: list[str] = []
     settings: list[dict[str, str]] = []
     notes: list[str] = []
@@ -264,12 +266,13 @@ def _blank_note(blank: int) -> tuple[str, ...]:
     return (f"{grouped(blank)} row{'s' if blank > 1 else ''} without a text {'were' if blank > 1 else 'was'} skipped",)
 
 
+def _check_count(texts: int, source: str) -> None:
+    if texts > MAX_VARIANTS + 1:
+        limit = f"a set has a reference and at most {MAX_VARIANTS} rewordings"
+        raise PromptSetError(f"{source}: holds {grouped(texts)} texts; {limit}")
+
+
 def _checked(prompt_set: PromptSet, source: str, notes: tuple[str, ...]) -> Loaded:
-    if len(prompt_set.variants) > MAX_VARIANTS:
-        texts = grouped(len(prompt_set.variants) + 1)
-        raise PromptSetError(
-            f"{source}: holds {texts} texts; a set has a reference and at most {MAX_VARIANTS} rewordings"
-        )
     for problem in problems(prompt_set):
         raise PromptSetError(f"{source}: {problem.sentence}")
     return Loaded(prompt_set, notes)
