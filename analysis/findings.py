@@ -1,0 +1,125 @@
+"""One sentence that states what a result says, in plain words and numbers; plain text, never markup."""
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+
+from analysis.answers_match import same_answer
+from analysis.notes import UNLIKELY
+from analysis.results import Analysis, Answer, PromptResult
+from analysis.text import shortened
+
+_WORDS = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve")
+STABLE = 0.1  # nats: below this nobody would notice
+
+
+def compared(analysis: Analysis) -> list[PromptResult]:
+    """The rewordings that a summary is about: analysed, on the common target, and meant as paraphrases."""
+    return [
+        result
+        for result in analysis.prompts[1:]
+        if result.trace is not None
+        and result.delta is not None
+        and not result.row.own_target
+        and not result.row.is_control
+    ]
+
+
+def left_out(analysis: Analysis) -> list[str]:
+    """Which rows a summary leaves out, and why, as phrases."""
+    rows = analysis.prompts[1:]
+    counts = {
+        "on their own target": sum(r.trace is not None and r.row.own_target for r in rows),
+        "controls": sum(r.trace is not None and r.row.is_control and not r.row.own_target for r in rows),
+        "could not be analysed": sum(r.trace is None for r in rows),
+    }
+    return [f"{count} {why}" for why, count in counts.items() if count]
+
+
+def explore(analysis: Analysis, answers: Sequence[Answer | None] | None = None) -> str:
+    """The finding of a prompt set: how far the target's log-prob moves, and how many answers change."""
+    reference, target = analysis.reference.trace, analysis.target
+    if reference is None or target is None:
+        return "The reference could not be analysed, so there is nothing to compare with yet."
+    name = f"log p({quoted(target.text)})"
+    p = probability(reference.log_prob)
+    rows = compared(analysis)
+    if not rows:
+        more = "" if analysis.prompts[1:] else " Add a paraphrase to see what the wording changes."
+        return f"After the reference, p({quoted(target.text)}) is {p} ({reference.log_prob:.2f} nats).{more}{_omitted(analysis)}"
+    largest = max(rows, key=lambda result: abs(result.delta or 0.0))
+    assert largest.trace is not None
+    assert largest.delta is not None
+    moved = abs(largest.delta)
+    count = f"{number(len(rows)).capitalize()} rewording{'s' if len(rows) > 1 else ''}"
+    verb = "move" if len(rows) > 1 else "moves"
+    if moved == 0:
+        sentence = f"{count} {'leave' if len(rows) > 1 else 'leaves'} {name} exactly where it is ({p})"
+    elif moved < STABLE:
+        sentence = f"{count} hardly {verb} {name}: by at most {nats(moved)} ({p} → {probability(largest.trace.log_prob)})"
+    else:
+        by = "by up to" if len(rows) > 1 else "by"
+        sentence = f"{count} {verb} {name} {by} {nats(moved)} ({p} → {probability(largest.trace.log_prob)})"
+    return f"{sentence}; {_changes(analysis, rows, answers)}.{_caution(analysis, rows)}{_omitted(analysis)}"
+
+
+def _changes(analysis: Analysis, rows: list[PromptResult], answers: Sequence[Answer | None] | None) -> str:
+    """How many rewordings change the answer: the written one where it is there, else the top next token."""
+    if answers is not None:
+        by_row = dict(zip((result.row.index for result in analysis.prompts), answers, strict=True))
+        base = by_row[0]
+        changed = sum(not same_answer(base, by_row[result.row.index]) for result in rows)
+        what = "the answer"
+    else:
+        first = _top(analysis.reference)
+        changed = sum(_top(result) != first for result in rows)
+        what = "the likeliest next token"
+    if not changed:
+        return f"none changes {what}"
+    return f"{number(changed)} of them change{'s' if changed == 1 else ''} {what}"
+
+
+def _top(result: PromptResult) -> int:
+    assert result.trace is not None
+    return int(np.argmax(result.trace.next_log_probs))
+
+
+def _caution(analysis: Analysis, rows: list[PromptResult]) -> str:
+    traces = [result.trace for result in (analysis.reference, *rows) if result.trace]
+    if all(trace.log_prob < UNLIKELY for trace in traces):
+        return " The target is unlikely after every one of them, so a small change is not a stable answer."
+    return ""
+
+
+def _omitted(analysis: Analysis) -> str:
+    phrases = left_out(analysis)
+    return f" Left out: {', '.join(phrases)}." if phrases else ""
+
+
+def number(count: int) -> str:
+    """A count in words up to twelve."""
+    return _WORDS[count] if count < len(_WORDS) else str(count)
+
+
+def nats(value: float) -> str:
+    digits = 1 if abs(value) >= 1 else 2 if abs(value) >= 0.01 else 4
+    return f"{value:.{digits}f} nats"
+
+
+def probability(log_prob: float) -> str:
+    """A probability as a percentage with two significant digits: 77 %, 3.5 %, 0.0012 %."""
+    percent = 100 * math.exp(log_prob)
+    if percent >= 99.95:
+        return "100 %"
+    if percent >= 10:
+        return f"{percent:.0f} %"
+    if percent < 1e-6:
+        return f"e^{log_prob:.1f}"
+    digits = 1 - math.floor(math.log10(percent))
+    return f"{percent:.{digits}f} %"
+
+
+def quoted(text: str, limit: int = 40) -> str:
+    """A target for a sentence: in quotes, one line, with everything in it visible."""
+    return f'"{shortened(text, limit)}"'

@@ -1,0 +1,139 @@
+"""The model of the session: picker, card, and one loaded model for all sessions that want it."""
+
+import os
+from dataclasses import dataclass, replace
+
+import streamlit as st
+
+from analysis import default_model
+from analysis.explore import Caches
+from analysis.model import DTYPES, LanguageModel, ModelError, ModelSpec, load, local_models_allowed
+
+_SPEC = "model spec"
+_WANTED = "wanted model"
+_ERROR = "model error"
+_OTHER = "another model"
+
+
+@dataclass(frozen=True, eq=False)
+class Loaded:
+    """A model with what it has computed."""
+
+    lm: LanguageModel
+    caches: Caches
+
+
+@st.cache_resource(max_entries=2, show_spinner=False)
+def _loaded(spec: ModelSpec) -> Loaded:
+    place = st.empty()
+    with place.container():
+        st.text("The model is being made ready. The first time, it is fetched and converted.")
+        bar = st.progress(0.0)
+    made = load(spec, lambda fraction, text: bar.progress(min(fraction, 1.0), text=text))
+    place.empty()
+    return Loaded(made, Caches())
+
+
+def current() -> Loaded:
+    """The session's model. A failed switch leaves the one before; without any, the page ends here."""
+    spec = st.session_state.get(_SPEC, ModelSpec(os.environ.get("PSL_MODEL", "default")))
+    wanted = st.session_state.pop(_WANTED, None)
+    if wanted is not None and wanted != spec:
+        try:
+            made = _loaded(wanted)
+            st.session_state[_SPEC] = wanted
+            st.session_state.pop(_ERROR, None)
+            return made
+        except ModelError as error:
+            st.session_state[_ERROR] = str(error)
+    try:
+        return _loaded(spec)
+    except ModelError as error:
+        _say_error(str(error))
+        st.button("Try again", key="retry model")
+        _picker()
+        st.stop()
+        raise  # st.stop() never returns; this tells the type checker so
+
+
+def draw(loaded: Loaded) -> None:
+    """The model card and, in a popover, the picker."""
+    card = loaded.lm.card
+    with st.container(key="model card", gap="xsmall"):
+        st.text(card.name)
+        st.caption(
+            f"{_count(card.parameters)} parameters · {card.layers} layers · {card.dtype} · {card.device} · "
+            f"{card.memory_bytes / 1e6:.0f} MB".replace("_", "\\_")
+        )
+        if card.dtype != "float32":
+            st.text(f"Numeric noise floor: {card.noise_floor:.2g} nats; smaller differences are greyed.")
+        for what, why in card.unavailable:
+            st.text(f"{what}: not available. {why[0].upper()}{why[1:]}.")
+    if (error := st.session_state.get(_ERROR)) is not None:
+        _say_error(error)
+    popover = st.popover("Change model", key="model picker", icon=":material/swap_horiz:", on_change="rerun")
+    if popover.open:
+        with popover:
+            _picker()
+
+
+def _say_error(sentence: str) -> None:
+    """An error box whose text is literal."""
+    with st.container(border=True, key="model error"):
+        st.text(f"The model was not loaded: {sentence}.")
+
+
+def _picker() -> None:
+    embedded = {model.key: model for model in default_model.EMBEDDED}
+    choice = st.selectbox(
+        "Model",
+        [*embedded, _OTHER],
+        format_func=lambda key: embedded[key].name if key in embedded else "Hugging Face id, folder or GGUF file",
+        key="model choice",
+    )
+    accept = False
+    source = choice
+    if choice == _OTHER:
+        where = "id (org/name), folder or .gguf file" if local_models_allowed() else "id (org/name)"
+        source = st.text_input(f"Model {where}", key="model source").strip()
+        st.text("Only safetensors and GGUF weights are read, and no code of a model is run.")
+    elif embedded[choice].needs_consent:
+        st.text(f"{embedded[choice].licence_note}")
+        accept = st.checkbox("I accept these terms", key="accept terms")
+    dtype = st.selectbox("Precision", ["auto", *DTYPES], key="model dtype")
+    device = st.selectbox("Device", ["auto", "cpu", "cuda", "mps"], key="model device")
+    ready = bool(source) and (choice == _OTHER or not embedded[choice].needs_consent or accept)
+    st.button(
+        "Load",
+        key="load model",
+        type="primary",
+        disabled=not ready,
+        on_click=ask_for,
+        args=(ModelSpec(source or "", dtype, device, accept_terms=accept),),
+    )
+
+
+def ask_for(spec: ModelSpec) -> None:
+    """Have a model loaded in the next run."""
+    st.session_state[_WANTED] = spec
+    st.session_state.pop(_ERROR, None)
+
+
+def source() -> str:
+    """Which model the session uses, as a prompt set names it."""
+    spec = st.session_state.get(_SPEC, ModelSpec(os.environ.get("PSL_MODEL", "default")))
+    return spec.source
+
+
+def offer(name: str) -> None:
+    """A set made with another model says so and offers it; nothing is loaded unasked."""
+    with st.container(border=True, key="other model"):
+        st.text(f"This set was made with the model {name}.")
+        st.button("Load it", key="load the set's model", on_click=ask_for, args=(replace(ModelSpec(), source=name),))
+
+
+def _count(number: int) -> str:
+    for size, unit in ((1e9, "B"), (1e6, "M"), (1e3, "k")):
+        if number >= size:
+            return f"{number / size:.3g} {unit}"
+    return str(number)

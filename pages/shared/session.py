@@ -1,0 +1,87 @@
+"""What a page asks for: the sidebar, the analysed set, and the ways to show a result.
+
+Every page runs on its own (a deep link may run it before `app.py` has), so each starts with `open_page`.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import streamlit as st
+
+from analysis import explore
+from analysis.prompts import PromptSet
+from analysis.results import Analysis, Answer, CandidateScores
+from pages.shared import draft, editor, models, running
+
+SELECTED = "selected row"
+
+
+@dataclass(frozen=True, eq=False)
+class Page:
+    """A page's model and prompt set, with the analyses that it can ask for."""
+
+    loaded: models.Loaded
+    prompt_set: PromptSet
+
+    def analysis(self) -> Analysis:
+        """The set, analysed; the page ends here where the user stopped the run."""
+        made = running.run(
+            "analysing the prompts",
+            (self.loaded.lm.key, self.prompt_set),
+            lambda report: explore.analyse(self.loaded.lm, self.prompt_set, self.loaded.caches, report=report),
+        )
+        if made is None:
+            st.stop()
+            raise AssertionError  # st.stop() never returns
+        return made
+
+    def known_answers(self, analysis: Analysis) -> tuple[Answer | None, ...] | None:
+        """The answers if all of them are there already."""
+        return explore.known_answers(self.loaded.lm, analysis, self.loaded.caches)
+
+    def complete(self, analysis: Analysis) -> None:
+        """Generate the answers, then run the page again with them."""
+        made = running.run(
+            "writing the answers",
+            (self.loaded.lm.key, self.prompt_set, "answers"),
+            lambda report: explore.answers_of(self.loaded.lm, analysis, self.loaded.caches, report),
+        )
+        if made is not None:
+            st.rerun()
+
+    def candidates(self, analysis: Analysis) -> tuple[CandidateScores | None, ...] | None:
+        """Scores of the declared candidates; None where there are none, or the run was stopped."""
+        if not any(result.row.candidates for result in analysis.prompts):
+            return None
+        return running.run(
+            "scoring the candidates",
+            (self.loaded.lm.key, self.prompt_set, "candidates"),
+            lambda report: explore.candidate_scores(self.loaded.lm, analysis, self.loaded.caches, report),
+        )
+
+    def run(self, what: str, key: object, work: Callable[[Callable[[float], None]], object]) -> object:
+        """Any other work on this model, with progress and Stop; None where it was stopped."""
+        return running.run(what, (self.loaded.lm.key, self.prompt_set, key), work)
+
+
+def open_page(title: str) -> Page:
+    """Set up the page, draw the sidebar, and return what the page works on."""
+    st.set_page_config(page_title=f"{title} · Prompt Sensitivity Lab", layout="wide", page_icon=":material/labs:")
+    loaded = models.current()
+    editor.draw(loaded)
+    draft.follow_in_address()
+    return Page(loaded, draft.current().prompt_set)
+
+
+def selected(analysis: Analysis) -> int:
+    """The row that the user looks at (`Row.index`), the same on all pages; by default the largest |Δ|."""
+    chosen = st.session_state.get(SELECTED)
+    usable = [result for result in analysis.prompts if result.trace is not None]
+    if any(result.row.index == chosen for result in usable):
+        return chosen
+    compared = [result for result in usable[1:] if result.delta is not None and not result.row.own_target]
+    return max(compared, key=lambda result: abs(result.delta or 0.0)).row.index if compared else 0
+
+
+def select(index: int) -> None:
+    st.session_state[SELECTED] = index
