@@ -1,0 +1,171 @@
+r"""How far a change of the last token's state explains the change of a log-prob between two prompts.
+
+For prompts a, b and one target token: h_l is the state of the position that predicts it and
+g_l = ∂ log p(y) / ∂h_l. Differences point from a to b, logs are natural.
+
+    T_l = g_a,l · Δh_l            first-order estimate (Taylor) of what moving this state does
+    B_l = ‖g_a,l‖ ‖Δh_l‖          its Cauchy–Schwarz bound; it bounds T_l, not Δ
+
+At the last layer L the log-prob is concave in h (linear minus log-sum-exp), hence exactly
+g_b·Δh ≤ Δ ≤ g_a·Δh, with g_a·Δh = Δ + KL(p_a‖p_b) and g_b·Δh = Δ − KL(p_b‖p_a).
+
+Estimate and bound: Liu & Chu, "Understanding the Prompt Sensitivity", ACL 2026, arXiv 2604.18389.
+"""
+
+import math
+from dataclasses import dataclass
+from itertools import combinations
+
+import numpy as np
+from jaxtyping import Bool, Float
+
+from analysis.results import Analysis, Trace
+
+#: A bound is violated where |Δ| exceeds it by more than float32 noise.
+SLACK = 1e-4
+
+
+@dataclass(frozen=True, eq=False)
+class TokenPair:
+    """Two prompts, a and b, compared at the position that predicts one target token.
+
+    What needs gradients is None where there are none, or where the two targets differ. `lower` ≤ Δ
+    ≤ `upper` and |Δ| ≤ `certified` hold exactly (to rounding); all three are None where the LM head
+    is not linear.
+    """
+
+    delta: float | None  # log p_b − log p_a of this token, nats
+    distance: Float[np.ndarray, " layer"]  # ‖Δh_l‖, model units
+    relative: Float[np.ndarray, " layer"]  # ‖Δh_l‖ / mean of ‖h_a,l‖ and ‖h_b,l‖
+    cosine: Float[np.ndarray, " layer"]  # 1 − cos(h_a,l, h_b,l)
+    taylor: Float[np.ndarray, " layer"] | None  # T_l, nats
+    bound: Float[np.ndarray, " layer"] | None  # B_l, nats
+    lower: float | None  # g_b·Δh at the last layer, nats
+    upper: float | None  # g_a·Δh at the last layer, nats
+    certified: float | None  # max(‖g_a‖, ‖g_b‖) ‖Δh‖ at the last layer, nats
+
+    @property
+    def violations(self) -> Bool[np.ndarray, " layer"] | None:
+        """The layers whose bound B_l is smaller than |Δ|."""
+        if self.bound is None or self.delta is None:
+            return None
+        return abs(self.delta) > self.bound + SLACK
+
+
+@dataclass(frozen=True, eq=False)
+class Pair:
+    """Two analysed prompts, by their places in `Analysis.prompts`."""
+
+    a: int
+    b: int
+    delta: float  # log p_b − log p_a of each one's target, nats
+    own_target: bool  # the targets differ: `delta` compares each on its own, gradients do not compare
+    tokens: tuple[TokenPair, ...]  # one per target token; only the first position where targets differ
+    jsd: float  # of the next-token distributions, nats
+
+
+def pairs(analysis: Analysis) -> tuple[Pair, ...]:
+    """Every a < b among the prompts that have a trace."""
+    return tuple(
+        pair(analysis, a, b) for a, b in combinations(_traced(analysis), 2)
+    )  # fmt: skip
+
+
+def against_reference(analysis: Analysis) -> tuple[Pair, ...]:
+    """The reference with every other prompt that has a trace; none where the reference has none."""
+    places = _traced(analysis)
+    return tuple(pair(analysis, 0, b) for b in places[1:]) if places[:1] == [0] else ()
+
+
+def pair(analysis: Analysis, a: int, b: int) -> Pair:
+    """The prompts at places `a` and `b`, which must have traces."""
+    trace_a, trace_b = analysis.prompts[a].trace, analysis.prompts[b].trace
+    if trace_a is None or trace_b is None:
+        raise ValueError(f"prompt {a if trace_a is None else b} could not be analysed, so it cannot be compared")
+    linear_head = all(name != "certified bounds" for name, _ in analysis.model.unavailable)
+    own = trace_a.target.ids != trace_b.target.ids
+    return Pair(
+        a=a,
+        b=b,
+        delta=trace_b.log_prob - trace_a.log_prob,
+        own_target=own,
+        tokens=tuple(compare(trace_a, trace_b, k, linear_head) for k in range(1 if own else len(trace_a.target))),
+        jsd=jsd(trace_a.next_log_probs, trace_b.next_log_probs),
+    )
+
+
+def compare(a: Trace, b: Trace, target: int = 0, linear_head: bool = True) -> TokenPair:
+    """Traces a and b at target token `target`. Sums are in float64."""
+    h_a, h_b = (trace.hidden[target].astype(np.float64) for trace in (a, b))  # [layer, hidden]
+    dh = h_b - h_a
+    distance, relative, cosine = distances(h_a, h_b)
+    same = a.target.ids == b.target.ids
+    delta = float(b.target_log_probs[target]) - float(a.target_log_probs[target]) if same else None
+    if not same or a.gradient is None or b.gradient is None:
+        return TokenPair(delta, distance, relative, cosine, None, None, None, None, None)
+    g_a, g_b = (gradient[target].astype(np.float64) for gradient in (a.gradient, b.gradient))
+    taylor = (g_a * dh).sum(axis=-1)
+    bound = np.linalg.norm(g_a, axis=-1) * distance
+    if not linear_head:
+        return TokenPair(delta, distance, relative, cosine, taylor, bound, None, None, None)
+    other_way = float(np.linalg.norm(g_b[-1]) * distance[-1])
+    return TokenPair(
+        delta=delta,
+        distance=distance,
+        relative=relative,
+        cosine=cosine,
+        taylor=taylor,
+        bound=bound,
+        lower=float(g_b[-1] @ dh[-1]),
+        upper=float(taylor[-1]),
+        certified=max(float(bound[-1]), other_way),
+    )
+
+
+def distances(
+    h_a: Float[np.ndarray, "*axes hidden"], h_b: Float[np.ndarray, "*axes hidden"]
+) -> tuple[Float[np.ndarray, "*axes"], Float[np.ndarray, "*axes"], Float[np.ndarray, "*axes"]]:
+    """‖h_b − h_a‖, the same relative to the mean norm of the two, and 1 − cos of their angle.
+
+    Exactly 0 for equal states. 1 − cos is computed as ½‖h_a/‖h_a‖ − h_b/‖h_b‖‖², which does not
+    cancel; a state of length 0 has no direction and stays 0 in it.
+    """
+    norm_a, norm_b = np.linalg.norm(h_a, axis=-1), np.linalg.norm(h_b, axis=-1)
+    distance = np.linalg.norm(h_b - h_a, axis=-1)
+    relative = ratio(distance, (norm_a + norm_b) / 2)
+    apart = ratio(h_b, norm_b[..., None]) - ratio(h_a, norm_a[..., None])
+    return distance, relative, (apart**2).sum(axis=-1) / 2
+
+
+def jsd(log_p: Float[np.ndarray, " vocab"], log_q: Float[np.ndarray, " vocab"]) -> float:
+    """Jensen–Shannon divergence of two distributions given by their logs, in nats; between 0 and ln 2.
+
+    Per token, log p − log m = ln 2 − log(1 + q/p) with m the mean of p and q, all of it in log space:
+    finite where a probability underflows, and exactly 0 for equal distributions.
+    """
+    log_p, log_q = np.asarray(log_p, dtype=np.float64), np.asarray(log_q, dtype=np.float64)
+    possible = np.isfinite(log_p) | np.isfinite(log_q)
+    if not possible.all():
+        log_p, log_q = log_p[possible], log_q[possible]
+    rise = np.clip(log_q - log_p, -1e4, 1e4)  # a probability of exactly 0 is infinitely far
+    growth = np.logaddexp(0.0, rise)  # log(1 + q/p)
+    ln2 = np.logaddexp(0.0, 0.0)
+    total = np.exp(log_p) @ (ln2 - growth) + np.exp(log_q) @ (ln2 - (growth - rise))
+    return min(max(float(total) / 2, 0.0), math.log(2))
+
+
+def kl(log_p: Float[np.ndarray, " vocab"], log_q: Float[np.ndarray, " vocab"]) -> float:
+    """Kullback–Leibler divergence KL(p‖q) in nats; infinite where q excludes what p allows."""
+    log_p, log_q = np.asarray(log_p, dtype=np.float64), np.asarray(log_q, dtype=np.float64)
+    p = np.exp(log_p)
+    possible = p > 0
+    return max(float(p[possible] @ (log_p[possible] - log_q[possible])), 0.0)
+
+
+def _traced(analysis: Analysis) -> list[int]:
+    return [place for place, result in enumerate(analysis.prompts) if result.trace is not None]
+
+
+def ratio(numerator: np.ndarray, denominator: np.ndarray) -> np.ndarray:
+    """The quotient, 0 where the denominator is 0."""
+    return np.divide(numerator, denominator, out=np.zeros_like(numerator, dtype=np.float64), where=denominator > 0)
