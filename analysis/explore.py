@@ -143,12 +143,28 @@ def _equal_ids(a: Trace, b: Trace) -> bool:
 def answers_of(
     lm: LanguageModel, analysis: Analysis, caches: Caches, report: Report = lambda fraction: None
 ) -> tuple[Answer | None, ...]:
-    """The greedy answer to every row; None where the row failed."""
+    """The greedy answer to every row; None where the row failed or the model has no room for a token."""
+    wanted = _answer_lengths(lm, analysis)
+    found: dict[tuple[int, ...], Answer] = {}
+    for tokens in sorted(set(wanted.values())):
+        prompts = [ids for ids, length in wanted.items() if length == tokens]
+        found |= zip(prompts, answers(lm, prompts, tokens, cache=caches.answers, report=report), strict=True)
+    return tuple(found.get(result.trace.tokens.ids) if result.trace else None for result in analysis.prompts)
+
+
+def known_answers(lm: LanguageModel, analysis: Analysis, caches: Caches) -> tuple[Answer | None, ...] | None:
+    """The answers if every one of them is in the cache, else None: asks nothing of the model."""
+    found = {ids: caches.answers.get((ids, tokens)) for ids, tokens in _answer_lengths(lm, analysis).items()}
+    if any(answer is None for answer in found.values()):
+        return None
+    return tuple(found.get(result.trace.tokens.ids) if result.trace else None for result in analysis.prompts)
+
+
+def _answer_lengths(lm: LanguageModel, analysis: Analysis) -> dict[tuple[int, ...], int]:
+    """How many tokens the answer to each prompt may have: the set's limit, or the room that is left."""
     prompts = [result.trace.tokens.ids for result in analysis.prompts if result.trace]
-    room = [lm.max_tokens - len(ids) for ids in prompts]
-    tokens = min([analysis.prompt_set.response_tokens, *(left for left in room if left > 0)])
-    found = iter(answers(lm, prompts, tokens, cache=caches.answers, report=report))
-    return tuple(next(found) if result.trace else None for result in analysis.prompts)
+    lengths = {ids: min(analysis.prompt_set.response_tokens, lm.max_tokens - len(ids)) for ids in prompts}
+    return {ids: length for ids, length in lengths.items() if length > 0}
 
 
 def candidate_scores(
