@@ -1,14 +1,9 @@
 """Random prompt sets for laws that hold for every set."""
 
-from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 
 from analysis.limits import MAX_RESPONSE_TOKENS
 from analysis.prompts import INHERIT, KINDS, MODES, ROLES, Message, PromptSet, Variant
-
-# A busy machine says nothing about a law.
-settings.register_profile("laws", deadline=None, suppress_health_check=[HealthCheck.too_slow])
-settings.load_profile("laws")
 
 texts = st.text(st.characters(exclude_categories=["Cs"]), max_size=30)
 filled = texts.filter(str.strip)
