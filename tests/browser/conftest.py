@@ -1,0 +1,168 @@
+"""A Streamlit server and a real browser for the tests in this folder."""
+
+import os
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from tempfile import TemporaryFile
+from urllib.error import URLError
+from urllib.request import urlopen
+
+import pytest
+from playwright.sync_api import Browser, Page, sync_playwright
+
+ROOT = Path(__file__).parents[2]
+SECONDS_TO_START = 90
+FLAGS = [
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+]
+# True once the script has not run for half a second: a run may follow another at once.
+IDLE = """() => {
+    const app = document.querySelector('[data-testid="stApp"]');
+    const state = app && app.getAttribute('data-test-script-state');
+    if (!state || ['running', 'rerunRequested', 'initial'].includes(state)) {
+        window.idleSince = undefined;
+        return false;
+    }
+    window.idleSince ??= performance.now();
+    return performance.now() - window.idleSince > 500;
+}"""
+
+Serve = Callable[..., str]
+OpenPage = Callable[..., Page]
+
+
+def wait_until_idle(page: Page, seconds: float = 120) -> None:
+    """Return when the page's script has finished."""
+    page.evaluate("window.idleSince = undefined")
+    page.wait_for_function(IDLE, polling=50, timeout=seconds * 1000)
+
+
+@contextmanager
+def _server(script: Path, environment: dict[str, str]) -> Iterator[str]:
+    with socket.socket() as free:
+        free.bind(("localhost", 0))
+        port = free.getsockname()[1]
+    command = [sys.executable, "-m", "streamlit", "run", str(script), "--server.headless=true"]
+    command += [f"--server.port={port}", "--server.fileWatcherType=none", "--browser.gatherUsageStats=false"]
+    paths = os.pathsep.join(filter(None, [str(ROOT), os.environ.get("PYTHONPATH")]))
+    with TemporaryFile() as output:
+        process = subprocess.Popen(
+            command,
+            cwd=ROOT,
+            env={**os.environ, **environment, "PYTHONPATH": paths},
+            stdout=output,
+            stderr=subprocess.STDOUT,
+        )
+        try:
+            url = f"http://localhost:{port}"
+            deadline = time.monotonic() + SECONDS_TO_START
+            while not _healthy(url):
+                try:
+                    process.wait(timeout=0.1)
+                except subprocess.TimeoutExpired:
+                    if time.monotonic() < deadline:
+                        continue
+                output.seek(0)
+                said = output.read().decode(errors="replace")
+                raise AssertionError(f"the server of {script.name} did not start:\n{said}")
+            yield url
+        finally:
+            process.terminate()
+            try:
+                process.wait(timeout=10)
+            except subprocess.TimeoutExpired:
+                process.kill()
+                process.wait()
+
+
+def _healthy(url: str) -> bool:
+    try:
+        with urlopen(f"{url}/_stcore/health", timeout=5) as answer:
+            return answer.status == 200
+    except (URLError, ConnectionError, TimeoutError):
+        return False
+
+
+@pytest.fixture(scope="session")
+def serve() -> Iterator[Serve]:
+    """serve(script, **environment) is the address where a script runs; one server for equal calls."""
+    running: dict[tuple[object, ...], str] = {}
+    with ExitStack() as servers:
+
+        def start(script: Path, **environment: str) -> str:
+            key = (script, *sorted(environment.items()))
+            if key not in running:
+                running[key] = servers.enter_context(_server(script, environment))
+            return running[key]
+
+        yield start
+
+
+@pytest.fixture(scope="session")
+def chromium(chromium_path: str) -> Iterator[Browser]:
+    with sync_playwright() as play:
+        browser = play.chromium.launch(executable_path=chromium_path, args=FLAGS)
+        yield browser
+        browser.close()
+
+
+@pytest.fixture
+def open_page(chromium: Browser) -> Iterator[OpenPage]:
+    """open_page(url, width=1440, dark=False, …) is a page in a new session, its script finished.
+
+    Whatever else goes to `Browser.new_context`. After the test no page may have logged an error,
+    failed to load something of ours, or opened a dialog.
+    """
+    faults: list[str] = []
+    contexts = []
+
+    def open_url(url: str = "", width: int = 1440, height: int = 1000, dark: bool = False, **options: object) -> Page:
+        scheme = "dark" if dark else "light"
+        context = chromium.new_context(viewport={"width": width, "height": height}, color_scheme=scheme, **options)
+        contexts.append(context)
+        page = context.new_page()
+        page.on("pageerror", lambda error: faults.append(f"error: {error}"))
+        page.on("dialog", lambda dialog: (faults.append(f"dialog: {dialog.message}"), dialog.dismiss()))
+        # "Failed to load resource" hides the address; the answer itself names it.
+        page.on(
+            "console",
+            lambda message: (
+                faults.append(f"console: {message.text}")
+                if message.type == "error" and "Failed to load resource" not in message.text
+                else None
+            ),
+        )
+        page.on(
+            "response",  # Streamlit probes below /_stcore/ for its base path
+            lambda answer: (
+                faults.append(f"HTTP {answer.status}: {answer.url}")
+                if answer.status >= 400 and "/_stcore/" not in answer.url
+                else None
+            ),
+        )
+        if url:
+            page.goto(url, wait_until="domcontentloaded", timeout=60_000)
+            wait_until_idle(page)
+        return page
+
+    yield open_url
+    for context in contexts:
+        context.close()
+    assert list(dict.fromkeys(faults)) == []
+
+
+@pytest.fixture
+def browser_page(open_page: OpenPage) -> Page:
+    """An empty page that is checked as `open_page` says."""
+    return open_page()
