@@ -1,7 +1,5 @@
 """How much does the wording move the answer?"""
 
-import streamlit as st
-
 from analysis import findings
 from pages.shared import display, rows, session
 
@@ -11,7 +9,7 @@ answers = page.known_answers(analysis)
 
 display.finding(findings.explore(analysis, answers))
 display.notes(analysis.notes)
-rows.table(page, analysis, answers)
+rows.table(analysis, answers)
 
 if answers is None:
     page.complete(analysis)

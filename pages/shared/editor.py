@@ -5,12 +5,14 @@ from typing import Any
 
 import streamlit as st
 
+from analysis.encoding import EncodingError, encode, encode_target
 from analysis.examples import EXAMPLES
 from analysis.limits import MAX_RESPONSE_TOKENS, MAX_UPLOAD_BYTES, MAX_VARIANTS
 from analysis.open_file import load_any
 from analysis.prompt_files import dump_json
 from analysis.prompt_tables import NoTextColumn, load_table, pasted_variants
 from analysis.prompts import INHERIT, KINDS, MODES, ROLES, Message, Variant
+from analysis.tokens import shown
 from analysis.validation import PromptSetError, problems
 from pages.shared import draft, models
 
@@ -38,7 +40,9 @@ def _key(name: str) -> str:
     return f"{name}/{draft.current().epoch}"
 
 
-def _field(widget: Callable[..., Any], label: str, name: str, value: Any, apply: Callable[[Any], None], **options: Any) -> Any:
+def _field(
+    widget: Callable[..., Any], label: str, name: str, value: Any, apply: Callable[[Any], None], **options: Any
+) -> Any:
     """A widget that is seeded from the draft and writes back into it when the user changes it."""
     key = _key(name)
     if key not in st.session_state:
@@ -70,7 +74,9 @@ def _files() -> None:
 
 
 def _open() -> None:
-    st.text("A prompt set or result (JSON), a table (CSV, TSV), or a list of texts, one a line. The first text is the reference.")
+    st.text(
+        "A prompt set or result (JSON), a table (CSV, TSV), or a list of texts, one a line. The first text is the reference."
+    )
     st.file_uploader("File", key="upload", on_change=_read_upload, max_upload_size=MAX_UPLOAD_BYTES // 2**20)
     if "upload columns" in st.session_state:
         name, data, columns = st.session_state["upload columns"]
@@ -162,7 +168,7 @@ def _reference(loaded: models.Loaded) -> None:
         _turns()
     _field(
         st.text_area, "Reference prompt", "reference", prompt_set.reference,
-        lambda text: draft.change(reference=text), height=_TEXT_HEIGHT + 22,
+        lambda text: draft.change(reference=text), height="content",
     )  # fmt: skip
     if prompt_set.mode == "chat":
         _field(
@@ -200,7 +206,9 @@ def _turns() -> None:
                 lambda text, p=place: replaced(p, Message(draft.current().prompt_set.turns[p].role, text)),
                 height=_TEXT_HEIGHT, label_visibility="collapsed",
             )  # fmt: skip
-            st.button("Remove turn", key=_key(f"remove turn {place} of {len(turns)}"), on_click=replaced, args=(place, None))
+            st.button(
+                "Remove turn", key=_key(f"remove turn {place} of {len(turns)}"), on_click=replaced, args=(place, None)
+            )
     role = "assistant" if len(turns) % 2 else "user"
     st.button(
         "Add an earlier turn", key="add turn", icon=":material/add:", type="tertiary",
@@ -210,12 +218,12 @@ def _turns() -> None:
 
 def _variants() -> None:
     now = draft.current()
-    wrong = {problem.place: problem.sentence for problem in problems(now.prompt_set)}
+    wrong = {problem.row: problem.sentence for problem in problems(now.prompt_set)}
     st.text(f"Rewordings ({len(now.keys)} of at most {MAX_VARIANTS})")
     for index, (key, variant) in enumerate(zip(now.keys, now.prompt_set.variants, strict=True), start=1):
         with st.container(border=True, gap="xsmall", key=f"variant {now.epoch} {key}"):
             _variant(index, key, variant)
-            if (sentence := wrong.get(f"variants[{index - 1}]")) is not None:
+            if (sentence := wrong.get(index)) is not None:
                 st.text(sentence)
     st.button(
         "Add a rewording", key="add", icon=":material/add:", on_click=draft.add, args=((Variant(""),),),
@@ -226,22 +234,23 @@ def _variants() -> None:
 def _variant(index: int, key: int, variant: Variant) -> None:
     _field(
         st.text_area, f"Rewording {index}", f"text {key}", variant.text,
-        lambda text: draft.change_variant(key, text=text), height=_TEXT_HEIGHT, label_visibility="collapsed",
+        lambda text: draft.change_variant(key, text=text), height="content", label_visibility="collapsed",
     )  # fmt: skip
-    st.text(f"{draft.current().prompt_set.label(index)} · {variant.kind}", wrap=True)
     with st.container(horizontal=True, gap="xsmall", vertical_alignment="center"):
         _field(
             st.checkbox, f"Use rewording {index}", f"on {key}", variant.enabled,
             lambda on: draft.change_variant(key, enabled=on), label_visibility="collapsed",
         )  # fmt: skip
+        st.text(f"{draft.current().prompt_set.label(index)} · {variant.kind}", width="stretch")
+    with st.container(horizontal=True, gap="xsmall", vertical_alignment="center"):
         more = st.popover("Details", key=_key(f"details {key}"), on_change="rerun", type="tertiary")
         st.button(
-            "Duplicate", key=_key(f"duplicate {key}"), icon=":material/content_copy:", type="tertiary",
-            on_click=draft.duplicate, args=(key,), help=f"Duplicate rewording {index}",
+            "Duplicate", key=_key(f"duplicate {key}"), type="tertiary", on_click=draft.duplicate, args=(key,),
+            help=f"Duplicate rewording {index}",
         )  # fmt: skip
         st.button(
-            "Remove", key=_key(f"remove {key}"), icon=":material/delete:", type="tertiary",
-            on_click=draft.remove, args=(key,), help=f"Remove rewording {index}",
+            "Remove", key=_key(f"remove {key}"), type="tertiary", on_click=draft.remove, args=(key,),
+            help=f"Remove rewording {index}",
         )  # fmt: skip
     if more.open:
         with more:
@@ -254,7 +263,9 @@ def _details(index: int, key: int, variant: Variant) -> None:
     def set_to(field: str, empty: Any = None) -> Callable[[Any], None]:
         return lambda value: draft.change_variant(key, **{field: value if value != "" else empty})
 
-    st.button("Make this the reference", key=_key(f"make reference {key}"), on_click=draft.make_reference, args=(index,))
+    st.button(
+        "Make this the reference", key=_key(f"make reference {key}"), on_click=draft.make_reference, args=(index,)
+    )
     _field(st.text_input, "Label", f"label {key}", variant.label, set_to("label", ""))
     kinds = KINDS if variant.kind in KINDS else (variant.kind, *KINDS)
     _field(
@@ -274,10 +285,24 @@ def _details(index: int, key: int, variant: Variant) -> None:
             None if variant.system is INHERIT else variant.system, f"system {key}",
             lambda system: draft.change_variant(key, system=system),
         )  # fmt: skip
-    _field(st.text_input, "Prefill", f"prefill {key}", variant.prefill or "", set_to("prefill"), placeholder="as in the set")
+    _field(
+        st.text_input,
+        "Prefill",
+        f"prefill {key}",
+        variant.prefill or "",
+        set_to("prefill"),
+        placeholder="as in the set",
+    )
     target = variant.target if isinstance(variant.target, str) else ""
     _field(st.text_input, "Target", f"target {key}", target, set_to("target"), placeholder="as in the set")
-    _field(st.text_input, "Expected answer", f"expected {key}", variant.expected or "", set_to("expected"), placeholder="as in the set")
+    _field(
+        st.text_input,
+        "Expected answer",
+        f"expected {key}",
+        variant.expected or "",
+        set_to("expected"),
+        placeholder="as in the set",
+    )
     _field(
         st.text_area, "Candidates, one a line", f"candidates {key}", "\n".join(variant.candidates or ()),
         lambda text: draft.change_variant(key, candidates=_lines(text)), height=_TEXT_HEIGHT, placeholder="as in the set",
@@ -295,8 +320,21 @@ def _target(loaded: models.Loaded) -> None:
         placeholder="the model's own top next token",
         help="The continuation whose log-prob is compared. Leading blanks count.",
     )  # fmt: skip
-    st.container(key="target tokens")
-    st.session_state.setdefault("target place", None)
+    st.text(_target_tokens(loaded))
+
+
+def _target_tokens(loaded: models.Loaded) -> str:
+    """The tokens that will be scored, before anything is run."""
+    prompt_set = draft.current().prompt_set
+    if prompt_set.target is None:
+        return "Empty: the likeliest next token after the reference."
+    encoder, reference = loaded.lm.encoder, prompt_set.rows()[0]
+    try:
+        target = encode_target(encoder, reference.prompt, encode(encoder, reference.prompt), prompt_set.target)
+    except EncodingError as error:
+        return str(error)
+    pieces = " | ".join(shown(piece) for piece in target.pieces)
+    return f"{len(target)} token{'s' if len(target) > 1 else ''}: {pieces}"
 
 
 def pick_target(loaded: models.Loaded, index: int) -> None:

@@ -2,59 +2,132 @@
 
 from collections.abc import Sequence
 
+import numpy as np
 import streamlit as st
 
 from analysis import explore, findings
-from analysis.results import Analysis, Answer, PromptResult
-from analysis.tokens import shown
+from analysis.results import Analysis, Answer, PromptResult, Trace
+from analysis.tokens import GROUPINGS, Grouping, shown
 from pages.shared import display, draft, session, tokens
 
-_WIDTHS = (6.2, 2.2, 1.0, 1.1, 0.7, 1.0)
-_HEADS = ("Wording", "Answer", "p(target)", "Δ nats", "Rank", "Entropy")
+_WIDTHS = (6.0, 2.6, 1.0, 1.1, 0.7, 1.0)
+_HEADS = ("Wording", "Answer", "p(target)", "Δ nats", "Rank", "Entropy, nats")
+_AT_ONCE = 12
+VIEWS: tuple[tokens.View, ...] = ("signed", "magnitude")
+_SORTS = ("as written", "Δ, lowest first", "Δ, highest first")
 
 
-def table(page: session.Page, analysis: Analysis, answers: Sequence[Answer | None] | None) -> None:
-    """Draw every row of the set."""
-    order = list(range(len(analysis.prompts)))
+def table(analysis: Analysis, answers: Sequence[Answer | None] | None) -> None:
+    """Draw every row of the set; long sets in part, until asked for whole."""
+    with st.container(horizontal=True, vertical_alignment="bottom"):
+        sort = st.selectbox("Order", _SORTS, key="order", bind="query-params", width=180)
+        by = st.segmented_control("Group tokens by", GROUPINGS, default="token", required=True, key="group by")
+        view = st.segmented_control("Show", VIEWS, default="signed", required=True, key="view")
+    order = _ordered(analysis, sort)
+    shown_rows = order
+    if len(order) > _AT_ONCE and not st.toggle(f"Show all {len(order)} rows", key="all rows"):
+        shown_rows = order[:_AT_ONCE]
+    legend = analysis.reference.trace is not None and analysis.reference.trace.saliency is not None
+    scale = common_scale([r.trace for r in analysis.prompts if r.trace], view, by)
+    if legend and analysis.target is not None:
+        words = tokens.legend_words(analysis.target.text, view=view)
+        tokens.legend(words, scale, key="legend", view=view, greyed=True, changed=True)
     for column, head in zip(st.columns(_WIDTHS), _HEADS, strict=True):
         column.caption(head)
-    scale = _scale(analysis)
-    for place in order:
-        answer = answers[place] if answers else None
-        _row(analysis, analysis.prompts[place], answer, answers is not None, scale)
+    for place in shown_rows:
+        result = analysis.prompts[place]
+        with st.container(key=f"row {result.row.index}", gap="xsmall"):
+            _row(analysis, result, answers[place] if answers else None, answers is not None, scale, view, by)
 
 
-def _scale(analysis: Analysis) -> float:
-    scales = [
-        tokens.full_scale(r.trace.tokens, r.trace.gradient_x_input, greyed=tokens.usually_greyed(r.trace.tokens))
-        for r in analysis.prompts
-        if r.trace is not None and r.trace.gradient_x_input is not None
-    ]
-    return max(scales, default=1.0)
+def _ordered(analysis: Analysis, sort: str | None) -> list[int]:
+    """Row places; the reference stays first, rows without a Δ go last."""
+    rest = list(range(1, len(analysis.prompts)))
+    if sort in _SORTS[1:]:
+        sign = 1 if sort == _SORTS[1] else -1
+        deltas = [result.delta for result in analysis.prompts]
+        rest.sort(key=lambda place: (deltas[place] is None, sign * (deltas[place] or 0.0)))
+    return [0, *rest]
 
 
-def _row(analysis: Analysis, result: PromptResult, answer: Answer | None, answered: bool, scale: float) -> None:
-    with st.container(key=f"row {result.row.index}", gap="xsmall"):
-        columns = st.columns(_WIDTHS)
-        with columns[0]:
-            st.text(result.label)
-            if result.trace is None:
-                display.notes(result.notes)
-                return
-            trace = result.trace
+def _row(
+    analysis: Analysis,
+    result: PromptResult,
+    answer: Answer | None,
+    answered: bool,
+    scale: float,
+    view: tokens.View,
+    by: Grouping,
+) -> None:
+    columns = st.columns(_WIDTHS)
+    with columns[0]:
+        _head(analysis, result)
+        if result.trace is not None:
             reference = analysis.reference.trace
             tokens.strip(
-                trace.tokens,
-                trace.gradient_x_input,
+                result.trace.tokens,
+                scores_of(result.trace, view),
                 key=f"strip {result.row.index}",
                 scale=scale,
-                greyed=tokens.usually_greyed(trace.tokens),
+                view=view,
+                by=by,
+                labels=tokens.legend_words(result.trace.target.text, view=view),
+                greyed=tokens.usually_greyed(result.trace.tokens),
                 reference=reference.tokens.text if reference and result.row.index else None,
                 label=f"Tokens of {result.label}",
             )
-        columns[1].text(shown(answer.text) if answer else "…" if not answered else "")
-        columns[2].text(findings.probability(trace.log_prob), text_alignment="right")
-        columns[3].text("" if result.row.index == 0 else f"{result.delta:+.2f}", text_alignment="right")
-        columns[4].text(str(explore.rank(trace)), text_alignment="right")
-        columns[5].text(f"{explore.entropy(trace):.2f}", text_alignment="right")
         display.notes(result.notes)
+    if result.trace is None:
+        return
+    columns[1].text(_answer(answer, analysis, result) if answered else "…")
+    columns[2].text(findings.probability(result.trace.log_prob), text_alignment="right")
+    columns[3].text(_delta(result), text_alignment="right")
+    columns[4].text(str(explore.rank(result.trace)), text_alignment="right")
+    columns[5].text(f"{explore.entropy(result.trace):.2f}", text_alignment="right")
+
+
+def _head(analysis: Analysis, result: PromptResult) -> None:
+    index = result.row.index
+    with st.container(horizontal=True, gap="small", vertical_alignment="center"):
+        count = f" · {len(result.trace.tokens)} tokens" if result.trace else ""
+        kind = f" · {result.row.kind}" if index else ""
+        st.text(f"{result.label}{kind}{count}")
+        if index:
+            st.button(
+                "Make reference",
+                key=f"reference {index}",
+                type="tertiary",
+                on_click=draft.make_reference,
+                args=(index,),
+            )
+            if result.trace is not None and session.selected(analysis) != index:
+                st.button("Look closer", key=f"select {index}", type="tertiary", on_click=session.select, args=(index,))
+
+
+def _answer(answer: Answer | None, analysis: Analysis, result: PromptResult) -> str:
+    if answer is None:
+        return ""
+    if not answer.text:
+        return "(ends at once)"
+    return shown(answer.text)
+
+
+def _delta(result: PromptResult) -> str:
+    if result.row.index == 0 or result.delta is None:
+        return ""
+    return "0" if result.delta == 0 else f"{result.delta:+.2f}".replace("-", "−")
+
+
+def scores_of(trace: Trace, view: tokens.View) -> np.ndarray | None:
+    """The live map of a view: gradient × input, or saliency."""
+    return trace.gradient_x_input if view == "signed" else trace.saliency
+
+
+def common_scale(traces: Sequence[Trace], view: tokens.View, by: Grouping) -> float:
+    """The largest score over all traces: everything compared shares one colour scale."""
+    scales = [
+        tokens.full_scale(trace.tokens, scores, view, by, tokens.usually_greyed(trace.tokens))
+        for trace in traces
+        if (scores := scores_of(trace, view)) is not None
+    ]
+    return max(scales, default=0.0)
