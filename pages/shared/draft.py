@@ -149,9 +149,7 @@ def undo() -> None:
     if draft.history:
         back = draft.history[-1]
         keys = tuple(range(len(back.variants)))
-        _keep(
-            Draft(back, keys, draft.epoch + 1, max(draft.next_key, len(keys)), draft.history[:-1], changed=True)
-        )
+        _keep(Draft(back, keys, draft.epoch + 1, max(draft.next_key, len(keys)), draft.history[:-1], changed=True))
 
 
 def share() -> str:

@@ -11,7 +11,7 @@ import streamlit as st
 from analysis import explore
 from analysis.prompts import PromptSet
 from analysis.results import Analysis, Answer, CandidateScores
-from pages.shared import draft, editor, models, running
+from pages.shared import display, draft, editor, models, running
 
 SELECTED = "selected row"
 
@@ -67,6 +67,7 @@ class Page:
 def open_page(title: str) -> Page:
     """Set up the page, draw the sidebar, and return what the page works on."""
     st.set_page_config(page_title=f"{title} · Prompt Sensitivity Lab", layout="wide", page_icon=":material/labs:")
+    display.styles()
     loaded = models.current()
     editor.draw(loaded)
     draft.follow_in_address()
@@ -85,3 +86,14 @@ def selected(analysis: Analysis) -> int:
 
 def select(index: int) -> None:
     st.session_state[SELECTED] = index
+
+
+def select_from(key: str) -> Callable[[], None]:
+    """A callback that selects the row whose point was clicked in the chart `key`."""
+
+    def clicked() -> None:
+        data = display.clicked_point(key)
+        if data:
+            select(int(data[0]))
+
+    return clicked

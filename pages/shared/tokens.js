@@ -177,7 +177,8 @@ function drawCell(entry, strip, theme) {
   });
   strip.cells.push(cell);
   strip.entries.push(entry);
-  cell.setAttribute("aria-label", describe(strip, index).flat().join(", "));
+  const { name, scores, notes } = describe(strip, index);
+  cell.setAttribute("aria-label", [name, ...scores, positions(entry), ...notes].join(", "));
   return cell;
 }
 
@@ -228,13 +229,17 @@ function number(value) {
 
 const BLANK_NAMES = { " ": "space", "\n": "newline", "\t": "tab" };
 
+// What a screen reader can read of the text; what it cannot is named with the details.
 function spoken(entry) {
   if (entry.name !== undefined) return entry.name;
-  const text = entry.text.trim();
-  return text || Array.from(entry.text, (blank) => BLANK_NAMES[blank] ?? "blank").join(", ");
+  const parts = entry.parts ?? [[entry.text, entry.text]];
+  const text = parts.map(([raw, shown]) => (raw === shown || !raw.trim() ? raw : " ")).join("").trim();
+  if (text) return text;
+  const blanks = Array.from(entry.text, (blank) => BLANK_NAMES[blank]).filter(Boolean);
+  return blanks.length ? blanks.join(", ") : "invisible";
 }
 
-// What is to be said about a cell: [title, [score lines], [further lines]].
+// The cell in words: what it says, its score, whatever else there is to know.
 function describe(strip, index) {
   const { data } = strip;
   const entry = strip.entries[index];
@@ -249,25 +254,30 @@ function describe(strip, index) {
     if (data.hatched) scores.push("not converged");
   }
   if (data.greyed[index]) scores.push("left out of the colours");
-  return [spoken(entry), scores, details(entry)];
+  return { name: spoken(entry), scores, notes: notes(entry) };
 }
 
-function details(entry) {
-  const lines = [];
-  if (entry.count === 1) lines.push(`token ${entry.token}, id ${entry.ids[0]}`);
-  else if (entry.count) {
-    const pairs = entry.ids.map((id, place) => `${id} “${entry.pieces[place]}”`);
-    const more = entry.count - entry.ids.length;
-    lines.push(`tokens ${entry.token} to ${entry.token + entry.count - 1}, ids ${pairs.join(", ")}${more ? ` and ${more} more` : ""}`);
-  } else lines.push("the tokenizer made no token of this");
-  lines.push(...(entry.unseen ?? []));
-  const marks = (entry.parts ?? []).filter((part) => part[2]);
-  if (marks.some((part) => part[2] === "added")) lines.push("differs from the reference");
-  for (const part of marks) if (part[2] === "missing") lines.push(`missing here: “${part[1]}”`);
-  if (entry.control) lines.push("control token");
-  if (entry.role === "added") lines.push("added by the tokenizer");
-  else if (entry.role) lines.push(entry.locked ? `${entry.role}, locked` : entry.role);
-  return lines;
+function notes(entry) {
+  const found = [...(entry.unseen ?? [])];
+  const parts = entry.parts ?? [];
+  if (parts.some((part) => part[2] === "added")) found.push("differs from the reference");
+  for (const [, missing, mark] of parts) if (mark === "missing") found.push(`missing here: “${missing}”`);
+  if (entry.control) found.push("control token");
+  if (entry.role === "added") found.push("added by the tokenizer");
+  else if (entry.role) found.push(entry.locked ? `${entry.role}, locked` : entry.role);
+  return found;
+}
+
+function positions(entry) {
+  if (!entry.count) return "the tokenizer made no token of this";
+  return entry.count === 1 ? `token ${entry.token}` : `tokens ${entry.token} to ${entry.token + entry.count - 1}`;
+}
+
+function ids(entry) {
+  if (entry.count === 1) return `id ${entry.ids[0]}`;
+  const pairs = entry.ids.map((id, place) => `${id} “${entry.pieces[place]}”`);
+  const more = entry.count - pairs.length;
+  return `ids ${pairs.join(", ")}${more ? ` and ${more} more` : ""}`;
 }
 
 // --- behaviour
@@ -377,15 +387,20 @@ function toggle(strip, index) {
   strip.choose(chosen < 0 ? -1 : entry.token);
 }
 
+let tipped = null; // the one strip whose tooltip is shown
+
 function showTip(strip, index, pointer) {
-  if (index < 0) return hideTip(strip);
+  if (tipped && (tipped !== strip || index < 0)) hideTip(tipped);
+  if (index < 0) return;
+  tipped = strip;
   const { tip } = strip;
-  const [title, scores, lines] = describe(strip, index);
-  const shown = make("div", "title", strip.cells[index].textContent || title);
+  const entry = strip.entries[index];
+  const { name, scores, notes } = describe(strip, index);
   tip.replaceChildren(
-    shown,
+    make("div", "title", strip.cells[index].textContent || name),
     ...scores.map((line, place) => make("div", place ? "quiet" : "score", line)),
-    ...lines.map((line) => make("div", "quiet", line)),
+    make("div", "quiet", entry.count ? `${positions(entry)}, ${ids(entry)}` : positions(entry)),
+    ...notes.map((line) => make("div", "quiet", line)),
   );
   for (const line of tip.children) line.dir = "auto";
   tip.showPopover();

@@ -74,7 +74,7 @@ def strip(
     """
     groups = cells(tokens, by)
     memory = f"token strip {key}"
-    identity = _digest([tokens.ids, by])
+    identity = _digest([tokens.text, tokens.ids, by])
     if selected is Own.OWN:
         kept_for, current = st.session_state.get(memory, (None, None))
         current = current if kept_for == identity else None
