@@ -94,6 +94,7 @@ def pair(analysis: Analysis, a: int, b: int) -> Pair:
     )
 
 
+@np.errstate(invalid="ignore", over="ignore")  # what cannot be computed is NaN, not a warning
 def compare(a: Trace, b: Trace, target: int = 0, linear_head: bool = True) -> TokenPair:
     """Traces a and b at target token `target`. Sums are in float64."""
     h_a, h_b = (trace.hidden[target].astype(np.float64) for trace in (a, b))  # [layer, hidden]
