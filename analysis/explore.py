@@ -3,8 +3,9 @@
 A row that cannot be analysed becomes a note in one plain sentence; the others keep their results.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 import numpy as np
 
@@ -12,6 +13,7 @@ from analysis import notes as remarks
 from analysis.answers import AnswerCache, answers
 from analysis.encoding import EncodingError, encode, encode_target, target_from_ids
 from analysis.limits import MAX_PROMPT_CHARACTERS
+from analysis.lru import Lru
 from analysis.model import LanguageModel
 from analysis.prompts import Continuation, PromptSet, Row
 from analysis.results import Analysis, Answer, CandidateScores, Note, PromptResult, Target, Tokens, Trace
@@ -28,6 +30,7 @@ class Caches:
     traces: TraceCache = field(default_factory=TraceCache)
     answers: AnswerCache = field(default_factory=lambda: AnswerCache(2000))
     scores: ScoreCache = field(default_factory=lambda: ScoreCache(20_000))
+    other: Lru[Hashable, Any] = field(default_factory=lambda: Lru(500))  # attributions, curves … by what made them
 
 
 @dataclass(frozen=True)

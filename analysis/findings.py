@@ -5,10 +5,13 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from analysis.agreement import rank_correlation
 from analysis.answers_match import same_answer
+from analysis.attribution_results import LeaveOneOut, held_tokens
 from analysis.notes import UNLIKELY
-from analysis.results import Analysis, Answer, PromptResult
+from analysis.results import Analysis, Answer, PromptResult, Trace
 from analysis.text import shortened
+from analysis.tokens import cells
 
 _WORDS = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve")
 STABLE = 0.1  # nats: below this nobody would notice
@@ -57,7 +60,9 @@ def explore(analysis: Analysis, answers: Sequence[Answer | None] | None = None) 
     if moved == 0:
         sentence = f"{count} {'leave' if len(rows) > 1 else 'leaves'} {name} exactly where it is ({p})"
     elif moved < STABLE:
-        sentence = f"{count} hardly {verb} {name}: by at most {nats(moved)} ({p} → {probability(largest.trace.log_prob)})"
+        sentence = (
+            f"{count} hardly {verb} {name}: by at most {nats(moved)} ({p} → {probability(largest.trace.log_prob)})"
+        )
     else:
         by = "by up to" if len(rows) > 1 else "by"
         sentence = f"{count} {verb} {name} {by} {nats(moved)} ({p} → {probability(largest.trace.log_prob)})"
@@ -123,3 +128,50 @@ def probability(log_prob: float) -> str:
 def quoted(text: str, limit: int = 40) -> str:
     """A target for a sentence: in quotes, one line, with everything in it visible."""
     return f'"{shortened(text, limit)}"'
+
+
+def attribution(
+    trace: Trace,
+    values: Sequence[float] | np.ndarray,
+    *,
+    method: str,
+    magnitude: bool,
+    converged: bool,
+    foil: str | None = None,
+    truth: LeaveOneOut | None = None,
+) -> str:
+    """The finding of a map of one wording: the token that counts most, and whether leaving it out agrees."""
+    what = f"log p({quoted(trace.target.text)})" + (f" − log p({quoted(foil)})" if foil is not None else "")
+    names = {index: shortened(cell.text, 30) for cell in cells(trace.tokens) for index in cell.tokens}
+    held = held_tokens(trace.tokens)
+    scores = np.array([np.nan if held[t] else value for t, value in enumerate(values)], dtype=float)
+    if not np.isfinite(scores).any():
+        return f"No token of this wording has a {method} score for {what}."
+    most = int(np.nanargmax(np.abs(scores)))
+    verb = "moves" if magnitude else "raises" if scores[most] > 0 else "lowers"
+    sentence = f'By {method}, "{names[most]}" {verb} {what} most'
+    if not converged:
+        sentence = f'{method.capitalize()} did not converge; its map would name "{names[most]}"'
+    if truth is None or not np.isfinite(truth.scores[most]):
+        return sentence + "."
+    without = float(truth.scores[most])
+    effect = "falls" if without > 0 else "rises"
+    real = np.where(held, np.nan, truth.scores)
+    best = int(np.nanargmax(np.abs(real)))
+    agrees = (
+        ""
+        if best == most
+        else f', while leaving out "{names[best]}" changes it most, by {nats(abs(float(real[best])))}'
+    )
+    return f"{sentence}; without it, it {effect} by {nats(abs(without))}{agrees}.{_agreement(truth, scores, magnitude, method)}"
+
+
+def _agreement(truth: LeaveOneOut, scores: np.ndarray, magnitude: bool, method: str) -> str:
+    real = np.where(truth.held, np.nan, truth.scores)
+    rho = rank_correlation(np.abs(real) if magnitude else real, scores)
+    if rho is None or method.startswith("leave-one-out"):
+        return ""
+    words = "hardly" if abs(rho) < 0.3 else "partly" if rho < 0.7 else "closely"
+    if rho <= -0.3:
+        words = "inversely"
+    return f" Over all tokens the map follows leave-one-out {words} (rank correlation {rho:.2f})."

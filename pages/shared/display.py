@@ -46,6 +46,11 @@ def notes(found: Sequence[Note]) -> None:
             st.text(note.text, width="stretch")
 
 
+def error(sentence: str) -> None:
+    """One sentence about what cannot be done."""
+    notes((Note("error", sentence),))
+
+
 def chart(figure: go.Figure, key: str, how_to_read: str, clicked: Any = "ignore") -> Any:
     """A chart with its explanation and its data; returns the selection where `clicked` asks for one.
 

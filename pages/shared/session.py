@@ -10,7 +10,7 @@ import streamlit as st
 
 from analysis import explore
 from analysis.prompts import PromptSet
-from analysis.results import Analysis, Answer, CandidateScores
+from analysis.results import Analysis, Answer, CandidateScores, PromptResult
 from pages.shared import display, draft, editor, models, running
 
 SELECTED = "selected row"
@@ -97,3 +97,24 @@ def select_from(key: str) -> Callable[[], None]:
             select(int(data[0]))
 
     return clicked
+
+
+def pick_row(analysis: Analysis) -> PromptResult:
+    """The row that a page is about; the page ends here where no row could be analysed."""
+    usable = {result.row.index: result for result in analysis.prompts if result.trace is not None}
+    if not usable:
+        for result in analysis.prompts:
+            display.notes(result.notes)
+        st.stop()
+    indices = list(usable)
+    chosen = selected(analysis)
+    picked = st.selectbox(
+        "Wording",
+        indices,
+        index=indices.index(chosen),
+        format_func=lambda index: usable[index].label,
+        key=f"row of {chosen}",
+    )
+    if picked != chosen:
+        select(picked)
+    return usable[picked]
