@@ -5,12 +5,12 @@ subsequence is found by dynamic programming; longer texts are first cut at what 
 (patience diff), and what has no such place is cut into blocks of proportional length.
 """
 
-import itertools
 import math
 from bisect import bisect_left
 from collections import Counter
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
+from itertools import accumulate, pairwise
 from typing import Literal, TypeVar
 
 import numpy as np
@@ -41,8 +41,9 @@ def word_diff(a: str, b: str) -> tuple[Hunk, ...]:
     """The hunks that turn `a` into `b`, in order; together they cover both texts.
 
     Words, blanks and marks are aligned so that as many characters as possible stay. Blanks alone
-    hold nothing together that was rewritten around them. Where most of a rewritten stretch stays at
-    its beginning and end, only the characters between are in the hunk: a typo shows as a letter.
+    hold nothing together that was rewritten around them, unless word stands for word. Where most of
+    a word, or of a longer rewritten stretch, stays at its beginning and end, only the characters
+    between are in the hunk: a typo shows as a letter.
     """
     if a == b:
         return (Hunk("equal", 0, len(a), 0, len(b)),) if a else ()
@@ -52,8 +53,12 @@ def word_diff(a: str, b: str) -> tuple[Hunk, ...]:
     a_offsets, b_offsets = _offsets(a_words), _offsets(b_words)
     hunks: list[Hunk] = []
     for equal, a_start, a_end, b_start, b_end in stretches:
-        place = (a_offsets[a_start], a_offsets[a_end], b_offsets[b_start], b_offsets[b_end])
-        hunks += [Hunk("equal", *place)] if equal else _refined(a, b, *place)
+        word_for_word = not equal and a_end - a_start == b_end - b_start
+        a_cuts = range(a_start, a_end + 1) if word_for_word else (a_start, a_end)
+        b_cuts = range(b_start, b_end + 1) if word_for_word else (b_start, b_end)
+        for (a_from, a_to), (b_from, b_to) in zip(pairwise(a_cuts), pairwise(b_cuts), strict=True):
+            place = (a_offsets[a_from], a_offsets[a_to], b_offsets[b_from], b_offsets[b_to])
+            hunks += [Hunk("equal", *place)] if equal else _refined(a, b, *place)
     return _merged(hunks)
 
 
@@ -180,14 +185,13 @@ def _stretches(pairs: list[Pair], a_size: int, b_size: int) -> list[Stretch]:
 
 
 def _without_lone_blanks(stretches: list[Stretch], a_words: list[str]) -> list[Stretch]:
-    """Blanks between two rewritten stretches are rewritten too, unless word stands for word around them."""
+    """Blanks between two rewritten stretches are rewritten too."""
     kept: list[Stretch] = []
     for place, stretch in enumerate(stretches):
         equal, a_start, a_end, b_start, b_end = stretch
         inner = 0 < place < len(stretches) - 1
-        if equal and inner and all(word.isspace() for word in a_words[a_start:a_end]):
-            around = (stretches[place - 1], stretches[place + 1])
-            equal = all(end - start == 1 for _, *sides in around for start, end in (sides[:2], sides[2:]))
+        if inner and all(word.isspace() for word in a_words[a_start:a_end]):
+            equal = False
         if not equal and kept and not kept[-1][0]:
             _, a_start, _, b_start, _ = kept.pop()
         kept.append((equal, a_start, a_end, b_start, b_end))
@@ -238,4 +242,4 @@ def _operation(equal: bool, a_start: int, a_end: int, b_start: int, b_end: int) 
 
 def _offsets(pieces: list[str]) -> list[int]:
     """Where each piece starts in the whole, and where the last one ends."""
-    return [0, *itertools.accumulate(map(len, pieces))]
+    return [0, *accumulate(map(len, pieces))]

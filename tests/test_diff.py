@@ -90,6 +90,7 @@ def test_a_text_differs_from_itself_in_nothing(text):
         ("of France", "of\u00a0France", [("replace", " ", "\u00a0")]),
         ("他的策略", "她的策略。", [("replace", "他", "她"), ("insert", "", "。")]),
         ("hello world", "HELLO WORLD", [("replace", "hello", "HELLO"), ("replace", "world", "WORLD")]),
+        ("the capital of", "the  capitel of", [("insert", "", " "), ("replace", "a", "e")]),
         ("a red fox", "a small quick cat", [("replace", "red fox", "small quick cat")]),
         ("❤\ufe0f is", "❤ is", [("replace", "❤\ufe0f", "❤")]),
         ("cafe\u0301", "cafe", [("replace", "e\u0301", "e")]),

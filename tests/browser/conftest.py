@@ -124,6 +124,25 @@ def open_page(chromium: Browser) -> Iterator[OpenPage]:
     Whatever else goes to `Browser.new_context`. After the test no page may have logged an error,
     failed to load something of ours, or opened a dialog.
     """
+    with _checked_pages(chromium) as opener:
+        yield opener
+
+
+@pytest.fixture(scope="module")
+def open_shared_page(chromium: Browser) -> Iterator[OpenPage]:
+    """The same for pages that several tests of a module only look at."""
+    with _checked_pages(chromium) as opener:
+        yield opener
+
+
+@pytest.fixture
+def browser_page(open_page: OpenPage) -> Page:
+    """An empty page that is checked as `open_page` says."""
+    return open_page()
+
+
+@contextmanager
+def _checked_pages(chromium: Browser) -> Iterator[OpenPage]:
     faults: list[str] = []
     contexts = []
 
@@ -156,13 +175,9 @@ def open_page(chromium: Browser) -> Iterator[OpenPage]:
             wait_until_idle(page)
         return page
 
-    yield open_url
-    for context in contexts:
-        context.close()
+    try:
+        yield open_url
+    finally:
+        for context in contexts:
+            context.close()
     assert list(dict.fromkeys(faults)) == []
-
-
-@pytest.fixture
-def browser_page(open_page: OpenPage) -> Page:
-    """An empty page that is checked as `open_page` says."""
-    return open_page()

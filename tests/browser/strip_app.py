@@ -36,7 +36,7 @@ tokens.strip(
     key="rewording",
     labels=words,
     scale=1.25,
-    reference=reference.text,
+    reference="Q: What is the capital of France?\nA:",
     label="Rewording",
 )
 shorter = word_tokens("capital of France")
@@ -70,7 +70,7 @@ if now != kept:
     st.rerun()
 st.text(f"kept: {kept}")
 tokens.strip(hostile, key="unscored", label="Without scores")
-directions = byte_tokens(TWO_DIRECTIONS, 2)
+directions = byte_tokens(TWO_DIRECTIONS, 1)
 tokens.strip(directions, scores_of(directions), key="directions", labels=words, label="Two directions")
 unknown = scores_of(reference)
 unknown[3] = np.nan

@@ -20,6 +20,12 @@ def strips(serve, open_page) -> Page:
     return open_page(serve(APP))
 
 
+@pytest.fixture(scope="module")
+def drawn(serve, open_shared_page) -> Page:
+    """The same page for tests that change nothing on the server."""
+    return open_shared_page(serve(APP))
+
+
 def strip(page, label):
     return page.get_by_role("listbox", name=label, exact=True)
 
@@ -52,18 +58,18 @@ def tip(page):
         ("Rewording", "Q: What is the  capitel of France?\nA:"),
     ],
 )
-def test_the_cells_put_together_are_the_prompt(strips, label, text):
-    assert "".join(texts(strips, label)) == text
+def test_the_cells_put_together_are_the_prompt(drawn, label, text):
+    assert "".join(texts(drawn, label)) == text
 
 
-def test_every_cell_shows_its_text_literally(strips):
-    seen = strip(strips, "Any text").get_by_role("option").evaluate_all("cells => cells.map(cell => cell.textContent)")
+def test_every_cell_shows_its_text_literally(drawn):
+    seen = strip(drawn, "Any text").get_by_role("option").evaluate_all("cells => cells.map(cell => cell.textContent)")
     assert seen == [shown(cell.text) for cell in cells(byte_tokens(HOSTILE, 3))]
-    assert strips.locator(".token-strip").locator("script, img, b, strong, s, a").count() == 0
+    assert drawn.locator(".token-strip").locator("script, img, b, strong, s, a").count() == 0
 
 
-def test_signs_of_several_code_points_stay_whole(strips):
-    found = texts(strips, "Any text")
+def test_signs_of_several_code_points_stay_whole(drawn):
+    found = texts(drawn, "Any text")
     for sign in ["日", "👨\u200d👩\u200d👧\u200d👦", "2\ufe0f\u20e3", "e\u0301"]:
         assert sum(sign in text for text in found) == 1
 
@@ -77,16 +83,16 @@ def test_copying_gives_the_prompt_itself(serve, open_page):
         assert page.evaluate("navigator.clipboard.readText()").replace("\r\n", "\n") == text
 
 
-def test_right_to_left_words_are_seen_in_their_order(strips):
+def test_letters_of_a_right_to_left_word_stand_in_their_order(drawn):
     boxes = (
-        strip(strips, "Two directions")
+        strip(drawn, "Two directions")
         .get_by_role("option")
         .evaluate_all("cells => cells.map(cell => [cell.dataset.text, cell.getBoundingClientRect().left])")
     )
-    place = {text: left for text, left in boxes}
-    assert place["day"[:2]] < place["→"] if "→" in place else True
-    letters = [left for text, left in boxes if text in ("ש", "ל", "ו", "ם")]
-    assert len(letters) >= 4
+    found = [text for text, _ in boxes]
+    start = next(place for place in range(len(found)) if found[place : place + 4] == list("שלום"))
+    places = [left for _, left in boxes[start : start + 4]]
+    assert places == sorted(places, reverse=True)
 
 
 # --- choosing
@@ -128,7 +134,7 @@ def test_tokens_that_nobody_typed_are_labelled_and_cannot_be_chosen(strips):
     template = token(strips, "Chat", 1)
     expect(template).to_have_attribute("aria-disabled", "true")
     expect(template).to_have_accessible_name(re.compile("control token, template, locked"))
-    template.click()
+    template.click(force=True)
     expect(template).to_have_attribute("aria-selected", "false")
     markers = strip(strips, "Chat").locator(".marker").all_inner_texts()
     assert [marker.lower() for marker in markers[:3]] == ["template", "system", "template"]
@@ -140,24 +146,24 @@ def test_tokens_that_nobody_typed_are_labelled_and_cannot_be_chosen(strips):
 # --- the keyboard
 
 
-def test_a_strip_is_one_stop_and_arrows_move_in_it(strips):
-    assert strip(strips, "Reference").locator('[tabindex="0"]').count() == 1
-    token(strips, "Reference", 0).focus()
-    strips.keyboard.press("ArrowRight")
-    strips.keyboard.press("ArrowRight")
-    expect(token(strips, "Reference", 2)).to_be_focused()
-    strips.keyboard.press("ArrowLeft")
-    expect(token(strips, "Reference", 1)).to_be_focused()
-    strips.keyboard.press("End")
-    expect(token(strips, "Reference", 4)).to_be_focused()
-    strips.keyboard.press("Tab")
-    expect(token(strips, "Rewording", 0)).to_be_focused()
-    strips.keyboard.press("ArrowDown")
-    expect(strip(strips, "Rewording").locator(":focus")).to_have_attribute("data-text", "A")
-    strips.keyboard.press("Home")
-    expect(token(strips, "Rewording", 0)).to_be_focused()
-    strips.keyboard.press("Shift+Tab")
-    expect(token(strips, "Reference", 4)).to_be_focused()
+def test_a_strip_is_one_stop_and_arrows_move_in_it(drawn):
+    assert strip(drawn, "Reference").locator('[tabindex="0"]').count() == 1
+    token(drawn, "Reference", 0).focus()
+    drawn.keyboard.press("ArrowRight")
+    drawn.keyboard.press("ArrowRight")
+    expect(token(drawn, "Reference", 2)).to_be_focused()
+    drawn.keyboard.press("ArrowLeft")
+    expect(token(drawn, "Reference", 1)).to_be_focused()
+    drawn.keyboard.press("End")
+    expect(token(drawn, "Reference", 4)).to_be_focused()
+    drawn.keyboard.press("Tab")
+    expect(token(drawn, "Rewording", 0)).to_be_focused()
+    drawn.keyboard.press("ArrowDown")
+    expect(strip(drawn, "Rewording").locator(":focus")).to_have_attribute("data-text", "A")
+    drawn.keyboard.press("Home")
+    expect(token(drawn, "Rewording", 0)).to_be_focused()
+    drawn.keyboard.press("Shift+Tab")
+    expect(token(drawn, "Reference", 4)).to_be_focused()
 
 
 @pytest.mark.parametrize("key", ["Enter", "Space"])
@@ -174,11 +180,11 @@ def test_keys_choose_and_clear_and_the_focus_stays(strips, key):
     expect(token(strips, "Reference", 1)).to_be_focused()
 
 
-def test_the_last_token_of_a_long_prompt_is_reached_and_seen(strips):
-    box = strip(strips, "Long")
+def test_the_last_token_of_a_long_prompt_is_reached_and_seen(drawn):
+    box = strip(drawn, "Long")
     assert box.evaluate("box => box.scrollHeight > box.clientHeight && box.clientHeight < 500")
     box.get_by_role("option").first.focus()
-    strips.keyboard.press("End")
+    drawn.keyboard.press("End")
     last = box.get_by_role("option").last
     expect(last).to_be_focused()
     expect(last).to_be_in_viewport()
@@ -187,24 +193,24 @@ def test_the_last_token_of_a_long_prompt_is_reached_and_seen(strips):
 # --- what is said
 
 
-def test_hovering_says_what_a_token_is(strips):
-    token(strips, "Reference", 3).hover()
+def test_hovering_says_what_a_token_is(drawn):
+    token(drawn, "Reference", 3).hover()
     for words in ["·France", "raises p(·Paris) by 0.94 nats", "rank 2 of 4", "token 3, id 503"]:
-        expect(tip(strips)).to_contain_text(words)
-    token(strips, "Reference", 0).hover()
-    expect(tip(strips)).to_contain_text("left out of the colours")
+        expect(tip(drawn)).to_contain_text(words)
+    token(drawn, "Reference", 0).hover()
+    expect(tip(drawn)).to_contain_text("left out of the colours")
 
 
-def test_the_focus_says_it_too_and_escape_takes_it_away(strips):
-    token(strips, "Reference", 3).focus()
-    strips.keyboard.press("ArrowRight")
-    expect(tip(strips)).to_contain_text("lowers p(·Paris) by 0.66 nats")
-    strips.keyboard.press("Escape")
-    expect(tip(strips)).to_have_count(0)
+def test_the_focus_says_it_too_and_escape_takes_it_away(drawn):
+    token(drawn, "Reference", 3).focus()
+    drawn.keyboard.press("ArrowRight")
+    expect(tip(drawn)).to_contain_text("lowers p(·Paris) by 0.66 nats")
+    drawn.keyboard.press("Escape")
+    expect(tip(drawn)).to_have_count(0)
 
 
-def test_invisible_characters_are_named(strips):
-    names = strip(strips, "Any text").get_by_role("option").evaluate_all("cells => cells.map(cell => cell.ariaLabel)")
+def test_invisible_characters_are_named(drawn):
+    names = strip(drawn, "Any text").get_by_role("option").evaluate_all("cells => cells.map(cell => cell.ariaLabel)")
     together = "\n".join(names)
     for name in [
         "U+200B ZERO WIDTH SPACE",
@@ -216,22 +222,20 @@ def test_invisible_characters_are_named(strips):
         assert name in together
 
 
-def test_a_cell_says_in_words_what_its_colour_shows(strips):
-    expect(token(strips, "Reference", 1)).to_have_accessible_name(
-        "capital, raises p(·Paris) by 1.25 nats, rank 1 of 4, token 1, id 501"
+def test_a_cell_says_in_words_what_its_colour_shows(drawn):
+    expect(token(drawn, "Reference", 1)).to_have_accessible_name(
+        "capital, raises p(·Paris) by 1.25 nats, rank 1 of 4, token 1"
     )
-    expect(token(strips, "One score missing", 3)).to_have_accessible_name(re.compile("could not be computed"))
-    expect(token(strips, "Not converged", 1)).to_have_accessible_name(re.compile("not converged"))
-    expect(strips.get_by_text("lowers p(·Paris)", exact=True)).to_be_visible()
-    expect(strips.get_by_text("raises p(·Paris)", exact=True)).to_be_visible()
+    expect(token(drawn, "One score missing", 3)).to_have_accessible_name(re.compile("could not be computed"))
+    expect(token(drawn, "Not converged", 1)).to_have_accessible_name(re.compile("not converged"))
+    expect(drawn.get_by_text("lowers p(·Paris)", exact=True)).to_be_visible()
+    expect(drawn.get_by_text("raises p(·Paris)", exact=True)).to_be_visible()
 
 
-def test_what_differs_from_the_reference_is_marked(strips):
-    added = strip(strips, "Rewording").locator(".added").all_inner_texts()
-    assert "e" in added  # capitel: one letter
-    assert "capitel" not in "".join(added)
-    expect(strip(strips, "Shorter").locator(".missing")).to_have_count(2)
-    expect(token(strips, "Shorter", 0)).to_have_accessible_name(re.compile("missing here: “The·”"))
+def test_what_differs_from_the_reference_is_marked(drawn):
+    assert strip(drawn, "Rewording").locator(".added").all_inner_texts() == ["·", "e"]  # capital, capitel
+    expect(strip(drawn, "Shorter").locator(".missing")).to_have_count(2)
+    expect(token(drawn, "Shorter", 0)).to_have_accessible_name(re.compile("missing here: “The·”"))
 
 
 # --- for everyone
