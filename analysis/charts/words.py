@@ -1,0 +1,103 @@
+"""Text and numbers as charts show them.
+
+Plotly reads tags, entities, $…$ and %{…} in every label, so whatever a user or a model wrote goes
+through `escaped`, `brief` or `wrapped`, and never into a hovertemplate or texttemplate.
+"""
+
+import html
+import math
+import unicodedata
+from collections.abc import Sequence
+
+import regex
+
+from analysis.text import grouped
+from analysis.tokens import graphemes, shown
+
+LABEL = 24  # columns of a row's label: leaves half of a 420 px screen to the plot
+LINE = 56  # columns of a hover's line
+HOVER_CHARACTERS = 2_000  # a longer text is cut in the hover; tables and exports have all of it
+
+
+def escaped(text: str) -> str:
+    """All of `text`, in one line, with everything in it visible and nothing in it read as markup."""
+    return _markup(shown(text))
+
+
+def brief(text: str, columns: int = LABEL) -> str:
+    """The beginning of `text`, escaped, at most `columns` wide; no visible character is cut."""
+    characters = graphemes(shown(text[: 8 * columns + 8]))
+    if width("".join(characters)) <= columns and len(text) <= 8 * columns + 8:
+        return escaped(text)
+    kept, used = [], 1  # the ellipsis
+    for character in characters:
+        used += width(character)
+        if used > columns:
+            break
+        kept.append(character)
+    return _markup("".join(kept) + "…")
+
+
+def wrapped(text: str, columns: int = LINE) -> str:
+    """`text` for a hover, escaped, in lines of at most `columns`; ⏎ ends a line."""
+    cut = len(text) > HOVER_CHARACTERS
+    lines = [""]
+    for word in regex.findall(r"\S+\s*|\s+", shown(text[:HOVER_CHARACTERS]).replace("⏎", "⏎ ")):
+        pieces = [word] if width(word) <= columns else graphemes(word)
+        for piece in pieces:
+            if lines[-1] and (width(lines[-1] + piece.rstrip()) > columns or lines[-1].endswith("⏎ ")):
+                lines.append("")
+            lines[-1] += piece
+    if cut:
+        lines.append(f"… ({grouped(len(text))} characters)")
+    return "<br>".join(_markup(line.replace("⏎ ", "⏎")) for line in lines)
+
+
+def number(value: float, decimals: int = 2) -> str:
+    """A number with a real minus sign and fixed decimals; what rounds to 0 has no sign."""
+    text = f"{value:.{decimals}f}"
+    if float(text) == 0:
+        return text.lstrip("-")
+    return text.replace("-", "−")
+
+
+def signed(value: float, decimals: int = 2) -> str:
+    """As `number`, with a plus sign too."""
+    text = number(value, decimals)
+    return text if text.startswith("−") or float(text) == 0 else f"+{text}"
+
+
+def column(texts: Sequence[str]) -> list[str]:
+    """Numbers of one format padded in front to one width, so that their digits stand in columns."""
+    longest = max((len(text) for text in texts if _is_number(text)), default=0)
+    return [text.rjust(longest, "\N{FIGURE SPACE}") if _is_number(text) else text for text in texts]
+
+
+def percent(log_prob: float) -> str:
+    """The probability of a log-prob in nats with two significant digits, as findings say it: "77 %", "0.0012 %"."""
+    p = 100 * math.exp(min(log_prob, 0.0))
+    if p >= 99.95:
+        return "100 %"
+    if p >= 10:
+        return f"{p:.0f} %"
+    if p < 1e-6:
+        return f"e^{number(log_prob, 1)}"
+    return f"{p:.{1 - math.floor(math.log10(p))}f} %"
+
+
+def width(text: str) -> int:
+    """Columns of a fixed-width font: two for wide characters, none for marks."""
+    return sum(
+        0 if unicodedata.category(c) in ("Mn", "Me", "Cf") else 2 if unicodedata.east_asian_width(c) in "WF" else 1
+        for c in text
+    )
+
+
+def _is_number(text: str) -> bool:
+    return text.lstrip("+−").replace(".", "", 1).isdigit()
+
+
+def _markup(visible: str) -> str:
+    """Text that is to be drawn as it stands, for Plotly. Quotes stay: it knows no entity for them."""
+    # In titles and legends Plotly would look up %{…} in the figure's meta.
+    return html.escape(visible, quote=False).replace("$", "&#36;").replace("%{", "&#37;{")
