@@ -152,7 +152,8 @@ def _results(
     analysis = explore.analyse(lm, prompt_set, caches, report=report("tracing"))
     failed = [(result, note) for result in analysis.prompts if result.trace is None for note in result.notes]
     if analysis.reference.trace is None:
-        raise BadInput(f"{source}: reference: {failed[0][1].text}")
+        said = failed[0][1].text
+        raise BadInput(f"{source}: {said}" if said.startswith("reference") else f"{source}: reference: {said}")
     for _, note in failed:
         print(f"{source}: {note.text}", file=sys.stderr)
     candidates = explore.candidate_scores(lm, analysis, caches, report("scoring candidates"))
