@@ -167,6 +167,23 @@ def test_real_byte_level_offsets_with_blanks_trimmed():
     assert texts_of(tk.cells(tokens)) == regex.findall(r"\X", text)
 
 
+@pytest.mark.parametrize(
+    ("text", "tokens", "characters"),
+    [
+        ("日本語のテスト", 13, list("日本語のテスト")),
+        ("每个人都有他的作战策略", 18, list("每个人都有他的作战策略")),
+        ("她们是飞行员还是制片人", 19, list("她们是飞行员还是制片人")),
+        ("भारत की राजधानी है", 21, ["भा", "र", "त", " की", " रा", "ज", "धा", "नी", " है"]),
+        (f"{KEYCAP} + {FLAG}", None, [KEYCAP, " +", " " + FLAG]),
+    ],
+)
+def test_the_default_models_tokens_show_each_character_once(default_model_folder, text, tokens, characters):
+    """Token counts as published with the cases C40, C44 and C61."""
+    encoding = Tokenizer.from_file(str(default_model_folder / "tokenizer.json")).encode(text, add_special_tokens=False)
+    assert tokens in (None, len(encoding.ids))
+    assert texts_of(tk.cells(tokens_of(text, encoding.offsets))) == characters
+
+
 # --- gaps and added tokens
 
 
