@@ -10,6 +10,8 @@ import unicodedata
 from dataclasses import dataclass
 from typing import Literal
 
+import regex
+
 Sort = Literal["invisible", "look-alike", "emoji"]
 
 CONTROL_NAMES = {
@@ -43,6 +45,7 @@ EXPRESSION = re.compile(
     r"|\{%[^{}]*%\}"  # {% if a %}
 )
 WORD = re.compile(r"\w+")
+SIGN = regex.compile(r"⟨U\+[0-9A-F]{4,6}⟩|\X")
 INNER_SPACES = re.compile(r"(?<=[^ \n]) {2,}(?=[^ \n])")
 PLACES_SHOWN = 3
 
@@ -111,6 +114,9 @@ def boundary_note(text: str) -> str | None:
     if not ending.strip("\r\n"):
         return None
     runs = " and ".join(f"{count} × {name}" if count > 1 else name for name, count in _runs(ending))
+    # Words are set off by the ordinary blank; what other blanks do depends on the language.
+    if " " not in ending:
+        return f"ends in white space ({runs}), which is easily overlooked"
     return f"ends in white space ({runs}), which models rarely read on its own: it usually begins the next word's token"
 
 
@@ -142,9 +148,15 @@ def code_point(character: str) -> str:
 
 
 def shortened(text: str, limit: int = 60) -> str:
-    """The beginning of a text for a message: at most `limit` characters, in one line, nothing unseen."""
+    """The beginning of a text for a message: at most `limit` characters, in one line, nothing unseen.
+
+    No visible character and no name of an unseen one is cut.
+    """
     shown = visible(text[: limit + 1])
-    return shown if len(shown) <= limit else shown[: limit - 1] + "…"
+    if len(shown) <= limit:
+        return shown
+    ends = [0, *(match.end() for match in SIGN.finditer(shown))]
+    return shown[: max(end for end in ends if end < limit)] + "…"
 
 
 def grouped(count: int) -> str:
