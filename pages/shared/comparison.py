@@ -5,6 +5,7 @@ from collections.abc import Sequence
 import streamlit as st
 
 from analysis import findings
+from analysis.candidates import merged_forms
 from analysis.charts import candidates as candidate_charts
 from analysis.charts import states
 from analysis.charts.look import Look
@@ -54,7 +55,7 @@ def candidates(
             key="merge forms",
             help="Forms that differ only in letter case and blanks around them: their probabilities are added.",
         )
-    drawn = [candidate_charts.merged_forms(s) if s and merged else s for s in scores]
+    drawn = [merged_forms(s) if s and merged else s for s in scores]
     figure = candidate_charts.candidates(analysis, drawn, look, mean, chosen)
     display.chart(figure, "candidates", how_to_read, session.select_from("candidates"))
 
