@@ -31,7 +31,7 @@ def answers(
 
     `report` is called before every step, and whatever it raises stops the run.
     """
-    found = {prompt: cache.get((prompt, tokens)) if cache else None for prompt in prompts}
+    found = {prompt: None if cache is None else cache.get((prompt, tokens)) for prompt in prompts}
     todo = sorted((prompt for prompt, answer in found.items() if answer is None), key=lambda ids: (len(ids), ids))
     chunks = _chunks(todo)
     for number, chunk in enumerate(chunks):
@@ -42,7 +42,7 @@ def answers(
         generate = _continue if lm.can.no_cache is None else _continue_without_cache
         for prompt, answer in zip(chunk, generate(lm, chunk, tokens, tick), strict=True):
             found[prompt] = answer
-            if cache:
+            if cache is not None:
                 cache.put((prompt, tokens), answer)
     made = [found[prompt] for prompt in prompts]
     return [answer for answer in made if answer is not None]

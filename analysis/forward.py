@@ -42,6 +42,19 @@ class Network:
     def layers(self) -> int:
         return len(self.blocks)
 
+    @property
+    def vocabulary(self) -> int:
+        """How many ids can be read and predicted; a tokenizer may have fewer, or more."""
+        return min(self.embedding.weight.shape[0], self.unembedding.weight.shape[0])  # type: ignore[no-any-return, index]
+
+    @property
+    def cache_token_bytes(self) -> int:
+        """Keys and values of one token in all blocks."""
+        config = self.model.config.get_text_config()
+        heads = getattr(config, "num_key_value_heads", None) or config.num_attention_heads
+        width = getattr(config, "head_dim", None) or config.hidden_size // config.num_attention_heads
+        return 2 * self.layers * heads * width * self.embedding.weight.element_size()  # type: ignore[operator]
+
 
 class UnsupportedModel(ValueError):
     """A network that this project cannot take apart; the message is one sentence."""
@@ -97,6 +110,11 @@ def logits(network: Network, hidden: torch.Tensor) -> torch.Tensor:
     return out
 
 
+def all_states(out: Any) -> list[torch.Tensor]:
+    """The L + 1 states [B, T, H] of a pass; the last is what the head reads, whatever the model calls it."""
+    return [*out.hidden_states[:-1], out.last_hidden_state]
+
+
 def log_probs(network: Network, hidden: torch.Tensor) -> torch.Tensor:
     """Final states [..., H] → next-token log-probs [..., V] in float32, nats."""
     return torch.log_softmax(logits(network, hidden), dim=-1)
@@ -141,7 +159,8 @@ def prefill(network: Network, rows: Sequence[Sequence[int]]) -> Prefix | None:
     # A short common prefix (BOS, "Question:") is not worth a pass of its own.
     shared = shared if shared * (len(rows) - 1) >= 16 else 0
     start = extend(network, None, [rows[0][:shared]], 0)[0] if shared else None
-    groups = _alike([len(row) - shared for row in rows])
+    full = [index for index in range(len(rows)) if rows[index]]
+    groups = [[full[i] for i in group] for group in _alike([len(rows[index]) - shared for index in full])]
     caches = []
     for group in groups:
         cache = expand(start, len(group)) if start is not None else None
@@ -150,8 +169,9 @@ def prefill(network: Network, rows: Sequence[Sequence[int]]) -> Prefix | None:
             cache, _ = extend(network, cache, tails, shared)
         assert cache is not None
         caches.append(cache)
-    order = [index for group in groups for index in group]
-    return Prefix(_stacked(caches), tuple(order.index(i) for i in range(len(rows))), tuple(len(row) for row in rows))
+    place = {index: place for place, index in enumerate(index for group in groups for index in group)}
+    # An empty row reads nothing, so any place serves.
+    return Prefix(_stacked(caches), tuple(place.get(i, 0) for i in range(len(rows))), tuple(len(row) for row in rows))
 
 
 def _alike(lengths: Sequence[int], waste: float = 1.1, enough: int = 192) -> list[list[int]]:
@@ -272,10 +292,13 @@ def watched(network: Network, tick: Callable[[], object], checkpointed: bool) ->
 
         return run_checkpointed if checkpointed else run
 
+    own = [block.__dict__.get("forward") for block in network.blocks]  # set where weights are spread over devices
     try:
         for block in network.blocks:
             block.forward = wrap(block.forward)
         yield
     finally:
-        for block in network.blocks:
+        for block, forward in zip(network.blocks, own, strict=True):
             block.__dict__.pop("forward", None)
+            if forward is not None:
+                block.__dict__["forward"] = forward

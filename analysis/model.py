@@ -44,13 +44,24 @@ class FairLock:
             turn = threading.Lock()
             turn.acquire()
             self._waiting.append(turn)
-        turn.acquire()
+        try:
+            turn.acquire()
+        except BaseException:  # an interrupt while waiting: leave the queue, or hand on what just came
+            with self._guard:
+                if turn in self._waiting:
+                    self._waiting.remove(turn)
+                    raise
+            self._hand_over()
+            raise
         return self
 
     def __exit__(self, *_: object) -> None:
+        self._hand_over()
+
+    def _hand_over(self) -> None:
         with self._guard:
             if self._waiting:
-                self._waiting.popleft().release()  # handed over: `_held` stays True
+                self._waiting.popleft().release()  # `_held` stays True
             else:
                 self._held = False
 
@@ -93,12 +104,36 @@ def load(spec: ModelSpec, report: Report = lambda fraction, text: None) -> Langu
     device = _device(spec.device)
     dtype = _dtype(spec.dtype, device)
     folder, file, name, revision = _locate(spec, report)
-    report(0.5, f"loading {name}")
-    model, tokenizer = _read(folder, file, name, revision, dtype, device)
-    report(0.9, f"checking {name}")
-    made = assemble(model, tokenizer, name=name, revision=revision or "", dtype=dtype, device=str(device))
+
+    def made_from(folder: str) -> LanguageModel:
+        report(0.5, f"loading {name}")
+        model, tokenizer = _read(folder, file, name, revision, dtype, device)
+        report(0.9, f"checking {name}")
+        return assemble(model, tokenizer, name=name, revision=revision or "", dtype=dtype, device=str(device))
+
+    try:
+        made = made_from(folder)
+    except ModelError:
+        if (embedded := _embedded(spec)) is None:
+            raise
+        # Every byte of the cached folder is checked now, and it is made anew if one is wrong.
+        made = made_from(_ensured(embedded, report, thorough=True))
     report(1.0, f"{name} loaded in {time.monotonic() - started:.1f} s")
     return made
+
+
+def _embedded(spec: ModelSpec) -> default_model.EmbeddedModel | None:
+    return next((model for model in default_model.EMBEDDED if model.key == spec.source.strip()), None)
+
+
+def _ensured(embedded: default_model.EmbeddedModel, report: Report, *, thorough: bool = False) -> str:
+    try:
+        folder = default_model.ensure(
+            embedded, report=lambda fraction, text: report(0.5 * fraction, text), thorough=thorough
+        )
+    except default_model.DefaultModelError as error:
+        raise ModelError(str(error)) from error
+    return str(folder)
 
 
 def assemble(
@@ -108,9 +143,9 @@ def assemble(
     model.eval().requires_grad_(False)
     if getattr(tokenizer, "backend_tokenizer", None) is None:
         raise ModelError(f"{name} has no fast tokenizer, which is needed to place each token in the text")
-    encoder = Encoder(name, tokenizer, _end_ids(model, tokenizer))
     try:
         network = forward.take_apart(model)
+        encoder = Encoder(name, tokenizer, _end_ids(model, tokenizer), network.vocabulary)
         can = selftest.run(network, encoder)
     except (forward.UnsupportedModel, selftest.SelfTestError) as error:
         raise ModelError(f"{name} cannot be analysed: {error}") from error
@@ -160,16 +195,10 @@ def _dtype(wanted: str, device: torch.device) -> torch.dtype:
 def _locate(spec: ModelSpec, report: Report) -> tuple[str, str | None, str, str | None]:
     """(folder or id, GGUF file name, shown name, revision)."""
     source = spec.source.strip()
-    embedded = {model.key: model for model in default_model.EMBEDDED}
-    if source in embedded:
-        chosen = embedded[source]
-        if chosen.needs_consent and not spec.accept_terms:
-            raise ModelError(f"{chosen.name} comes under its maker's terms of use: accept them first")
-        try:
-            folder = default_model.ensure(chosen, report=lambda fraction, text: report(0.5 * fraction, text))
-        except default_model.DefaultModelError as error:
-            raise ModelError(str(error)) from error
-        return str(folder), None, chosen.name, None
+    if (embedded := _embedded(spec)) is not None:
+        if embedded.needs_consent and not spec.accept_terms:
+            raise ModelError(f"{embedded.name} comes under its maker's terms of use: accept them first")
+        return _ensured(embedded, report), None, embedded.name, None
     path = Path(source).expanduser()
     looks_local = source.startswith((".", "/", "~")) or source.lower().endswith(".gguf") or path.exists()
     if looks_local:

@@ -7,7 +7,7 @@ import math
 
 import numpy as np
 
-from analysis.encoding import Encoder, EncodingError, joined_ids, render
+from analysis.encoding import Encoder, EncodingError, ids_after, ids_alone, render
 from analysis.model import LanguageModel
 from analysis.results import Analysis, Note, PromptResult, Trace
 from analysis.text import boundary_note, describe, unfilled_template, visible
@@ -57,14 +57,16 @@ def _name(index: int) -> str:
 def _seam(encoder: Encoder, result: PromptResult) -> list[Note]:
     """Whether prompt and target, written as one text, would split into other tokens at the seam."""
     assert result.trace is not None
-    trace = result.trace
+    trace, target = result.trace, result.trace.target
+    if "\ufffd" in target.text or not all(map(encoder.knows, target.ids)):
+        return []  # no text spells it
     try:
-        together = joined_ids(encoder, result.row.prompt, trace.target.text)
+        rest = ids_after(encoder, result.row.prompt, trace.tokens, target.text)
     except EncodingError:
         return []
-    if together == trace.tokens.ids + trace.target.ids or "\ufffd" in trace.target.text:
+    if rest == target.ids:
         return []
-    if together[: len(trace.tokens)] == trace.tokens.ids:
+    if rest:
         return [
             Note(
                 "info",
@@ -143,8 +145,8 @@ def _other_form(encoder: Encoder, reference: Trace) -> list[Note]:
     if not target.chosen or len(target) != 1 or not target.text.strip():
         return []
     other = target.text[1:] if target.text.startswith(" ") else " " + target.text
-    ids = encoder.full.encode(other, add_special_tokens=False).ids
-    if len(ids) != 1:
+    ids = ids_alone(encoder, other)
+    if len(ids) != 1 or ids == target.ids:
         return []
     gain = float(reference.next_log_probs[ids[0]] - reference.target_log_probs[0])
     if not np.isfinite(gain) or gain <= 1.0:

@@ -8,11 +8,13 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 import torch
+from transformers import DynamicCache
 
 from analysis import forward
+from analysis.forward import Network
 from analysis.lru import Lru
 from analysis.model import LanguageModel
-from analysis.trace import CHUNK_TOKENS
+from analysis.trace import CACHE_BYTES, CHUNK_TOKENS
 
 Report = Callable[[float], object]
 Ids = tuple[int, ...]
@@ -40,14 +42,14 @@ def score(
         if not context or not continuation:
             raise ValueError("a context and its continuation need at least one token each")
     shared = fast and lm.can.no_cache is None
-    found = {row: values for row in rows if cache and (values := cache.get(row)) is not None}
+    found = {row: values for row in rows if cache is not None and (values := cache.get(row)) is not None}
     unique = sorted(set(rows) - set(found), key=lambda row: row[0] + row[1])
     for number, chunk in enumerate(chunks := _chunks(unique, shared)):
         report(number / len(chunks))
         with lm.lock, torch.no_grad():
             for row, values in zip(chunk, _chunk_scores(lm, chunk, shared), strict=True):
                 found[row] = values
-                if cache:
+                if cache is not None:
                     cache.put(row, values)
     report(1.0)
     return [found[row] for row in rows]
@@ -84,11 +86,22 @@ def _common(rows: list[tuple[Ids, Ids]]) -> int:
 
 
 def _chunk_scores(lm: LanguageModel, rows: list[tuple[Ids, Ids]], shared: bool) -> list[np.ndarray]:
+    """Log-probs of a chunk; its common beginning is run once, the rest in parts whose caches fit."""
     network = lm.network
     common = _common(rows) if shared else 0
-    if common:
-        cache, _ = forward.extend(network, None, [rows[0][0][:common]], 0)
-        cache = forward.expand(cache, len(rows))
+    prefix = forward.extend(network, None, [rows[0][0][:common]], 0)[0] if common else None
+    longest = max(len(_read(row)) for row in rows)
+    size = max(1, CACHE_BYTES // (network.cache_token_bytes * longest)) if common else len(rows)
+    parts = [rows[start : start + size] for start in range(0, len(rows), size)]
+    return [values for part in parts for values in _part_scores(network, part, prefix, common)]
+
+
+def _part_scores(
+    network: Network, rows: list[tuple[Ids, Ids]], prefix: DynamicCache | None, common: int
+) -> list[np.ndarray]:
+    """Log-probs [target] of rows that begin with the `common` tokens of `prefix`."""
+    if prefix is not None:
+        cache = forward.expand(prefix, len(rows))
         _, last = forward.extend(network, cache, [_read(row)[common:] for row in rows], common)
     else:
         embeds = forward.embed(network, forward.padded([_read(row) for row in rows], network.device))
@@ -107,4 +120,4 @@ def _chunk_scores(lm: LanguageModel, rows: list[tuple[Ids, Ids]], shared: bool) 
     ]
     values = torch.cat(picked).cpu().numpy()
     ends = np.cumsum([len(continuation) for _, continuation in rows])
-    return np.split(values, ends[:-1])
+    return [part.copy() for part in np.split(values, ends[:-1])]  # not views that keep the whole alive

@@ -133,9 +133,12 @@ def _chunks(network: Network, items: list[Item], attributions: bool) -> Iterable
     budget = max(1, min(CHUNK_TOKENS, ACTIVATION_BYTES // per_token))
     if not attributions:
         budget = 2 * CHUNK_TOKENS  # nothing but keys and values is kept
+    # Logits, their log-softmax and the gradients of both, in float32.
+    predictions = max(1, ACTIVATION_BYTES // (16 * network.vocabulary))
     chunk: list[Item] = []
     for item in sorted(items, key=lambda item: (len(item.target) > 1, len(item.read), item.read)):
         full = (len(chunk) + 1) * len(item.read) > budget
+        full |= attributions and sum(len(i.target) for i in (*chunk, item)) > predictions
         if chunk and (full or (len(chunk[0].target) > 1) != (len(item.target) > 1)):
             yield chunk
             chunk = []
@@ -169,7 +172,13 @@ def _run(lm: LanguageModel, items: list[Item], attributions: bool, tick: Report)
         )
         finite = all(
             bool(np.isfinite(array).all())
-            for array in (trace.target_log_probs, trace.hidden, trace.gradient, trace.saliency)
+            for array in (
+                trace.target_log_probs,
+                trace.hidden,
+                trace.gradient,
+                trace.saliency,
+                trace.gradient_x_input,
+            )
             if array is not None
         )
         results.append(trace if finite else Note("error", "could not compute: the model returned NaN or infinity"))
@@ -211,7 +220,7 @@ def _attributions(
         out = forward.states(network, embeds, layers=with_states)
         log_probs = forward.log_probs(network, out.last_hidden_state[row, place])  # [Σ targets, V]
         chosen = log_probs.gather(1, wanted[:, None])[:, 0]
-        layers = list(out.hidden_states) if with_states else []
+        layers = forward.all_states(out) if with_states else []
         gradients = torch.autograd.grad(chosen.sum(), [embeds, *layers])
     with torch.no_grad():
         toward = gradients[0].float()
@@ -259,9 +268,9 @@ def _places(lm: LanguageModel, items: list[Item], tick: Report) -> list[list[_Pl
             out = forward.after(
                 network, cache, mask, embeds.requires_grad_(lm.can.no_gradients is None), [lengths[i] for i in part]
             )
-            log_probs = forward.log_probs(network, out.hidden_states[-1][:, -1])
+            log_probs = forward.log_probs(network, out.last_hidden_state[:, -1])
             chosen = log_probs.gather(1, torch.tensor([[wanted[i]] for i in part], device=network.device))[:, 0]
-            layers = list(out.hidden_states)
+            layers = forward.all_states(out)
             gradients = torch.autograd.grad(chosen.sum(), layers) if lm.can.no_gradients is None else layers
         hidden = torch.stack([layer.detach()[:, -1] for layer in layers], dim=1).float().cpu().numpy()
         gradient = torch.stack([layer.detach()[:, -1] for layer in gradients], dim=1).float().cpu().numpy()
@@ -274,11 +283,7 @@ def _places(lm: LanguageModel, items: list[Item], tick: Report) -> list[list[_Pl
 
 def _parts(lengths: list[int], network: Network) -> Iterable[list[int]]:
     """Rows of the last-token step in groups whose copied caches stay within the budget."""
-    config = network.model.config.get_text_config()
-    heads = getattr(config, "num_key_value_heads", None) or config.num_attention_heads
-    width = getattr(config, "head_dim", None) or config.hidden_size // config.num_attention_heads
-    per_token = 2 * network.layers * heads * width * network.embedding.weight.element_size()  # type: ignore[operator]
-    size = max(1, CACHE_BYTES // (per_token * (max(lengths) + 1)))
+    size = max(1, CACHE_BYTES // (network.cache_token_bytes * (max(lengths) + 1)))
     size = min(size, 64)
     for start in range(0, len(lengths), size):
         yield list(range(start, min(start + size, len(lengths))))
@@ -293,14 +298,16 @@ def _places_without_cache(lm: LanguageModel, items: list[Item], tick: Report) ->
             embeds = forward.embed(lm.network, forward.padded([read], lm.network.device)).detach()
             with torch.set_grad_enabled(lm.can.no_gradients is None):
                 out = forward.states(lm.network, embeds.requires_grad_(lm.can.no_gradients is None))
-                log_probs = forward.log_probs(lm.network, out.hidden_states[-1][0, -1])
-                layers = list(out.hidden_states)
+                log_probs = forward.log_probs(lm.network, out.last_hidden_state[0, -1])
+                layers = forward.all_states(out)
                 same = lm.can.no_gradients is not None
                 gradients = layers if same else torch.autograd.grad(log_probs[index], layers)
             hidden, gradient = (
                 torch.stack([x.detach()[0, -1] for x in xs]).float().cpu().numpy() for xs in (layers, gradients)
             )
-            found.append(_Place(float(log_probs[index]), log_probs.detach().cpu().numpy(), hidden, gradient))
+            distribution = log_probs.detach().cpu().numpy()
+            first = distribution if k == 0 else np.empty(0, np.float32)
+            found.append(_Place(float(distribution[index]), first, hidden, gradient))
         tick(0.9)
     return _by_item(items, found)
 
