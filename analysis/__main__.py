@@ -137,6 +137,7 @@ def _results(
     from analysis import explore, findings
     from analysis.model import ModelError, ModelSpec, load
     from analysis.report import to_csv, to_html, to_json
+    from analysis.report_figures import report_figures
     from analysis.responses import response_scores
     from analysis.sensitivity import sensitivity
 
@@ -173,6 +174,7 @@ def _results(
             answers=answers,
             candidates=candidates,
             sensitivity=found,
+            figures=report_figures(analysis, lm.encoder.piece),
         )
         if options.report
         else "",

@@ -38,7 +38,8 @@ th, td { border-bottom: 1px solid #d5d9e0; padding: .35rem .6rem; text-align: le
 .strip { white-space: pre-wrap; overflow-wrap: anywhere; line-height: 2; margin: .2rem 0 1rem; }
 .strip span.cell { border: 1px solid #e3e6eb; border-radius: 3px; padding: .1rem 0; }
 .strip span.aside { border-style: dashed; color: #5b6470; }
-.mark::before { content: attr(data-glyph); color: #6b7280; }
+.mark { position: relative; } .mark::before { content: attr(data-glyph); color: #6b7280; }
+.mark[data-glyph="·"]::before { position: absolute; left: 0; right: 0; text-align: center; }
 .error { color: #9b2c2c; }
 .chart { break-inside: avoid; margin: 1rem 0; }
 @media print { body { margin: 0; max-width: none; font-size: 11px; } tr, .strip { break-inside: avoid; }
