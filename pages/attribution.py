@@ -9,6 +9,7 @@ from pages.shared import attributing, display, session, trust
 page = session.open_page("Attribution")
 analysis = page.analysis()
 look = display.look()
+top = st.container()
 
 result = session.pick_row(analysis)
 with st.container(horizontal=True, vertical_alignment="bottom"):
@@ -23,7 +24,8 @@ scores = attributing.scores(page, result, method, foil)
 if scores is None:
     st.stop()
 truth = attributing.yardstick(page, trace, foil)
-display.finding(attributing.finding(trace, scores, method, foil, truth))
+with top:
+    display.finding(attributing.finding(trace, scores, method, foil, truth))
 display.notes(result.notes)
 attributing.strip(trace, scores, foil, by)
 if scores.said:
@@ -31,7 +33,15 @@ if scores.said:
 
 left, right = st.columns(2)
 with left:
-    figure = charts.token_bars(cells(trace.tokens, by), scores.values, look, attributing.view(scores))
+    figure = charts.token_bars(
+        cells(trace.tokens, by),
+        scores.values,
+        look,
+        attributing.view(scores),
+        target=trace.target.text,
+        foil=foil.text if foil else None,
+        converged=scores.converged,
+    )
     display.chart(figure, "token scores", charts.HOW_TO_READ_TOKENS)
 with right:
     trust.agreement(trace, truth, look)

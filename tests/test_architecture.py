@@ -1,6 +1,7 @@
 """Who may import whom, and what must appear nowhere."""
 
 import ast
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -91,7 +92,9 @@ def test_pages_do_not_import_one_another():
     assert importers(python_files("pages"), *pages) == []
 
 
-@pytest.mark.parametrize("trap", ["unsafe_allow_html", "innerHTML", "outerHTML", "insertAdjacentHTML", "st.html("])
+@pytest.mark.parametrize(
+    "trap", ["unsafe_allow_html", "innerHTML", "outerHTML", "insertAdjacentHTML", "st.html(f", 'st.html("', "st.html('"]
+)
 def test_text_is_never_given_to_the_browser_as_html(trap):
     files = [ROOT / "app.py", *(path for path in (ROOT / "pages").rglob("*") if path.suffix in (".py", ".js", ".html"))]
     assert [path.name for path in files if trap in path.read_text(encoding="utf-8")] == []
@@ -100,3 +103,10 @@ def test_text_is_never_given_to_the_browser_as_html(trap):
 @pytest.mark.parametrize("trap", [".backward(", "zero_grad", ".train(", "trust_remote_code=True"])
 def test_nothing_leaves_a_trace_in_the_shared_model(trap):
     assert [path.name for path in python_files("analysis") if trap in path.read_text(encoding="utf-8")] == []
+
+
+def test_only_constant_style_sheets_are_given_as_html():
+    for path in (ROOT / "pages").rglob("*.py"):
+        for line in path.read_text(encoding="utf-8").splitlines():
+            if "st.html(" in line:
+                assert re.fullmatch(r'\s*st\.html\(_FOLDER / "[a-z]+\.css"\)', line), f"{path.name}: {line}"

@@ -10,8 +10,8 @@ from analysis.results import Analysis, Answer, PromptResult, Trace
 from analysis.tokens import GROUPINGS, Grouping, shown
 from pages.shared import display, draft, session, tokens
 
-_WIDTHS = (6.0, 2.6, 1.0, 1.1, 0.7, 1.0)
-_HEADS = ("Wording", "Answer", "p(target)", "Δ nats", "Rank", "Entropy, nats")
+_WIDTHS = (6.4, 2.8, 0.9, 0.9, 0.7, 0.9)
+_HEADS = ("Wording", "Answer", "p(target)", "Δ nats", "Rank", "Entropy")
 _AT_ONCE = 12
 VIEWS: tuple[tokens.View, ...] = ("signed", "magnitude")
 _SORTS = ("as written", "Δ, lowest first", "Δ, highest first")
@@ -37,7 +37,13 @@ def table(analysis: Analysis, answers: Sequence[Answer | None] | None) -> None:
     for place in shown_rows:
         result = analysis.prompts[place]
         with st.container(key=f"row {result.row.index}", gap="xsmall"):
-            _row(analysis, result, answers[place] if answers else None, answers is not None, scale, view, by)
+            _row(analysis, result, _answers(answers, place), scale, view, by)
+
+
+def _answers(answers: Sequence[Answer | None] | None, place: int) -> str:
+    if answers is None:
+        return "…"
+    return _answer(answers[place], answers[0] if place else None)
 
 
 def _ordered(analysis: Analysis, sort: str | None) -> list[int]:
@@ -53,8 +59,7 @@ def _ordered(analysis: Analysis, sort: str | None) -> list[int]:
 def _row(
     analysis: Analysis,
     result: PromptResult,
-    answer: Answer | None,
-    answered: bool,
+    answer: str,
     scale: float,
     view: tokens.View,
     by: Grouping,
@@ -77,9 +82,11 @@ def _row(
                 label=f"Tokens of {result.label}",
             )
         display.notes(result.notes)
+        if result.row.index:
+            _buttons(analysis, result)
     if result.trace is None:
         return
-    columns[1].text(_answer(answer, analysis, result) if answered else "…")
+    columns[1].text(answer)
     columns[2].text(findings.probability(result.trace.log_prob), text_alignment="right")
     columns[3].text(_delta(result), text_alignment="right")
     columns[4].text(str(explore.rank(result.trace)), text_alignment="right")
@@ -88,28 +95,35 @@ def _row(
 
 def _head(analysis: Analysis, result: PromptResult) -> None:
     index = result.row.index
-    with st.container(horizontal=True, gap="small", vertical_alignment="center"):
-        count = f" · {len(result.trace.tokens)} tokens" if result.trace else ""
-        kind = f" · {result.row.kind}" if index else ""
-        st.text(f"{result.label}{kind}{count}")
-        if index:
-            st.button(
-                "Make reference",
-                key=f"reference {index}",
-                type="tertiary",
-                on_click=draft.make_reference,
-                args=(index,),
-            )
-            if result.trace is not None and session.selected(analysis) != index:
-                st.button("Look closer", key=f"select {index}", type="tertiary", on_click=session.select, args=(index,))
+    count = f" · {len(result.trace.tokens)} tokens" if result.trace else ""
+    kind = f" · {result.row.kind}" if index else ""
+    st.text(f"{result.label}{kind}{count}")
 
 
-def _answer(answer: Answer | None, analysis: Analysis, result: PromptResult) -> str:
+def _buttons(analysis: Analysis, result: PromptResult) -> None:
+    index = result.row.index
+    with st.container(horizontal=True, gap="small"):
+        st.button(
+            "Make reference", key=f"reference {index}", type="tertiary", on_click=draft.make_reference, args=(index,)
+        )
+        if result.trace is not None and session.selected(analysis) != index:
+            st.button("Look closer", key=f"select {index}", type="tertiary", on_click=session.select, args=(index,))
+
+
+def _answer(answer: Answer | None, reference: Answer | None) -> str:
+    """The answer in one line, and the token with which it leaves the reference's."""
     if answer is None:
         return ""
-    if not answer.text:
-        return "(ends at once)"
-    return shown(answer.text)
+    text = shown(answer.text) if answer.text else "(ends at once)"
+    if reference is None or answer.ids == reference.ids:
+        return text
+    place = next(
+        (k for k, (a, b) in enumerate(zip(answer.ids, reference.ids, strict=False)) if a != b),
+        min(len(answer.ids), len(reference.ids)),
+    )
+    if place == len(answer.ids):
+        return f"{text}\n(then stops)"
+    return f"{text}\n(differs from token {place + 1}: {shown(answer.pieces[place])})"
 
 
 def _delta(result: PromptResult) -> str:

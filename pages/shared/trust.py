@@ -71,7 +71,7 @@ def pair(analysis: Analysis, result: PromptResult, look: Look) -> None:
         np.asarray(reference.gradient_x_input), other.gradient_x_input, token_alignment(reference.tokens, other.tokens)
     )
     rho = effects.rank_correlation
-    stable = "too few aligned tokens to rank" if rho is None else f"rank correlation {rho:.2f}"
-    st.text(f"{effects.aligned} tokens stand in both wordings; their scores have {stable}.")
-    figure = charts.pair_change(effects, reference.tokens, other.tokens, look)
+    stable = "too few to rank their scores" if rho is None else f"the rank correlation of their scores is {rho:.2f}"
+    st.text(f"{effects.aligned} tokens stand in both wordings; {stable}.")
+    figure = charts.pair_change(effects, reference.tokens, other.tokens, look, result.row.index)
     display.chart(figure, "pair change", charts.HOW_TO_READ_PAIR)
