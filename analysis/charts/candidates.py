@@ -54,6 +54,7 @@ def candidates(
         look.sequential,
         look,
         title=f"Log-prob of the answers, nats{' per token' if per_token else ''}",
+        subtitle="framed: the expected answer · <b>bold</b>: the winner",
         description=_description(scored, verdicts, per_token),
         table=_table(scored, per_token),
         annotations=[
@@ -91,7 +92,7 @@ def _row(
     for name in columns:
         place = places.get(name)
         if place is None:
-            hover = row_hover(result, f"{words.wrapped(name[0])} is not among this wording’s answers")
+            hover = row_hover(result, f"{words.wrapped(name[0])} is not among this wording’s answers", whole=False)
             squares.append(grid.Square(None, "", hover, (result.row.index, None)))
             continue
         count = len(found.log_probs[place])
@@ -108,7 +109,7 @@ def _row(
             grid.Square(
                 value=float(shares[place]),
                 text=words.number(values[place], decimals),
-                hover=row_hover(result, *lines),
+                hover=row_hover(result, *lines, whole=False),
                 customdata=(result.row.index, place),
                 strong=place == best,
                 boxed=place == right,
@@ -156,5 +157,4 @@ def _table(scored: Sequence[tuple[PromptResult, CandidateScores]], per_token: bo
         "log_prob_per_token_nats": [float(found.means[place]) for _, found, place in cells],
         "winner": [place == winner(found, per_token) for _, found, place in cells],
         "expected": [place == gold(result, found.texts) for result, found, place in cells],
-        "text": [result.row.prompt.text for result, _, _ in cells],
     }

@@ -12,10 +12,10 @@ import plotly.graph_objects as go
 
 from analysis.charts import words
 from analysis.charts.look import Look, figure, text_on
+from analysis.charts.rows import row_height
 
 COLUMN = 14  # columns of text of a column's name
 LEVEL = 30  # names that are together no longer than this stand level on a 420 px screen
-OTHERS = "<others>"
 
 
 @dataclass(frozen=True)
@@ -89,27 +89,29 @@ def table_figure(
     columns: Sequence[str],
     scale: list[list[float | str]],
     look: Look,
+    tail: str = "",
     **named: Any,
 ) -> go.Figure:
-    """The figure of a table; `row_labels` are Plotly's text, `columns` names that are shortened here.
+    """The figure of a table; `row_labels` are Plotly's text, `columns` names that are shortened here,
+    `tail` the name of a last column that is a sum or a rest.
 
-    A name in angle brackets, "<others>", is the project's own. `named` goes to `look.figure`.
+    `named` goes to `look.figure`.
     """
-    names = [f"<i>{name[1:-1]}</i>" if name == OTHERS else words.brief(name, COLUMN) for name in columns]
-    widest = max((min(words.width(name), COLUMN) for name in columns), default=1)
-    level = widest * len(columns) <= LEVEL
-    above = round(look.size * (1.6 if level else 0.42 * widest + 1.2))
+    names = [words.brief(name, COLUMN) for name in columns] + ([f"<i>{tail}</i>"] if tail else [])
+    widths = [min(words.width(name), COLUMN) for name in [*columns, *([tail] if tail else [])]]
+    level = max(widths, default=1) * len(widths) <= LEVEL
+    above = round(look.size * (1.6 if level else 0.42 * max(widths, default=1) + 1.2))
     made = figure(
         squares(rows, scale, look),
         look,
-        height=look.row * len(rows) + above,
+        height=row_height(len(rows), look) * len(rows) + above,
         legend=False,
         shapes=boxes(rows, look),
         hoverdistance=-1,  # the nearest cell, however wide the cells are
         xaxis={
             "side": "top",
-            "range": [-0.5, len(columns) - 0.5],
-            "tickvals": list(range(len(columns))),
+            "range": [-0.5, len(names) - 0.5],
+            "tickvals": list(range(len(names))),
             "ticktext": names,
             "tickangle": 0 if level else -45,
             "ticklabeloverflow": "allow",
@@ -126,5 +128,5 @@ def table_figure(
         },
         **named,
     )
-    beyond = 0 if level or not columns else 0.4 * look.size * min(words.width(columns[-1].strip("<>")), COLUMN)
+    beyond = 0 if level else 0.4 * look.size * widths[-1]
     return made.update_layout(margin={"t": made.layout.margin.t + above, "r": round(14 + beyond)})

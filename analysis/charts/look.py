@@ -202,14 +202,15 @@ def figure(
     table: Mapping[str, Sequence[Cell]],
     height: int,
     legend: bool = True,
+    subtitle: str = "",
     **layout: Any,
 ) -> go.Figure:
     """The figure of `traces` with the project's look; `height` is the plot's own, in px.
 
-    `title` is Plotly's text (escape what users wrote), `description` one plain sentence for a screen
+    `title` and `subtitle` are Plotly's text (escape what users wrote) that fits 420 px, `description` one plain sentence for a screen
     reader, `table` the chart's data by column, as plain text and numbers.
     """
-    top = _above(look, legend)
+    top = _above(look, legend or bool(subtitle))
     total = height + top + 12
     made = go.Figure(list(traces))
     made.update_layout(
@@ -221,7 +222,11 @@ def figure(
             "description": description,
             "table": {name: [_plain(v) for v in column] for name, column in table.items()},
         },
-        title={"text": f"<b>{title}</b>", "y": 1 - 8 / total},
+        title={
+            "text": f"<b>{title}</b>",
+            "y": 1 - 8 / total,
+            "subtitle": {"text": subtitle, "font": {"size": max(look.size - 1, 12), "color": look.muted}},
+        },
         legend={"y": 1 - (2.2 * look.size + 6) / total},
     )
     made.update_layout(**layout)

@@ -61,10 +61,12 @@ def next_tokens(
     return grid.table_figure(
         rows,
         [row_label(result, look, selected) for result in results],
-        [*labels, grid.OTHERS],
+        labels,
         look.sequential,
         look,
+        tail="others",
         title="Next token by wording, p in %",
+        subtitle="framed: the target · <b>bold</b>: the likeliest",
         description=_description(analysis, results, tokens),
         table={
             "row": [result.row.index for result in results for _ in ids],
@@ -72,7 +74,6 @@ def next_tokens(
             "token_id": [token for _ in results for token in ids],
             "token": [piece for _ in results for _, piece in tokens],
             "log_prob_nats": [_log_prob(result, token) for result in results for token in ids],
-            "text": [result.row.prompt.text for result in results for _ in ids],
         },
     )
 
@@ -103,14 +104,14 @@ def _row(result: PromptResult, tokens: Sequence[tuple[int, str]]) -> list[grid.S
             grid.Square(
                 value=math.exp(min(log_prob, 0.0)),
                 text=_per_cent(math.exp(min(log_prob, 0.0))),
-                hover=row_hover(result, *lines),
+                hover=row_hover(result, *lines, whole=False),
                 customdata=(result.row.index, token),
                 strong=token == top,
                 boxed=token == target,
             )
         )
     rest = max(0.0, 1.0 - sum(math.exp(min(float(trace.next_log_probs[token]), 0.0)) for token, _ in tokens))
-    hover = row_hover(result, f"all other tokens together: {100 * rest:.1f} %")
+    hover = row_hover(result, f"all other tokens together: {100 * rest:.1f} %", whole=False)
     return [*cells, grid.Square(None, _per_cent(rest), hover, (result.row.index, None))]
 
 

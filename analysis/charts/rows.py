@@ -9,6 +9,8 @@ from analysis.charts import words
 from analysis.charts.look import Look, figure, key
 from analysis.results import PromptResult
 
+BEGINNING = 160  # characters
+
 
 def row_label(result: PromptResult, look: Look, selected: int | None = None) -> str:
     """A wording's name with its mark, for an axis; bold where it is the selected one."""
@@ -16,10 +18,19 @@ def row_label(result: PromptResult, look: Look, selected: int | None = None) -> 
     return f"<b>{label}</b>" if result.row.index == selected else label
 
 
-def row_hover(result: PromptResult, *lines: str) -> str:
-    """What a hover says of a wording: its whole name, the lines given (Plotly's text), the whole text."""
+def row_hover(result: PromptResult, *lines: str, whole: bool = True) -> str:
+    """What a hover says of a wording: its whole name, the lines given (Plotly's text), and its text.
+
+    `whole` False is for charts with many points a row: their hovers have the beginning of the text.
+    """
     kind = "" if result.row.kind in ("reference", result.label) else f" · {words.escaped(result.row.kind)}"
-    return "<br>".join([f"<b>{words.wrapped(result.label)}</b>{kind}", *lines, words.wrapped(result.row.prompt.text)])
+    return "<br>".join(
+        [
+            f"<b>{words.wrapped(result.label)}</b>{kind}",
+            *lines,
+            words.wrapped(result.row.prompt.text, *([] if whole else [BEGINNING])),
+        ]
+    )
 
 
 def bars(values: Sequence[float], colours: Sequence[str], hatches: Sequence[str], look: Look) -> go.Bar:
@@ -87,7 +98,7 @@ def row_figure(
     return figure(
         [*traces, whole],
         look,
-        height=look.row * len(places) + round(3.4 * look.size),
+        height=row_height(len(places), look) * len(places) + round(3.4 * look.size),
         barmode="overlay",
         bargap=0,
         xaxis={
@@ -103,6 +114,11 @@ def row_figure(
         shapes=[_band(place, look) for place in selected],
         **named,
     )
+
+
+def row_height(count: int, look: Look) -> int:
+    """In px; many rows stand closer."""
+    return look.row if count <= 24 else round(0.75 * look.row)
 
 
 def _pattern(hatches: Sequence[str], colours: Sequence[str], look: Look) -> dict[str, Any]:

@@ -129,7 +129,6 @@ def plane(
             "layer": [layer] * len(results),
             "x_model_units": x.tolist(),
             "y_model_units": y.tolist(),
-            "text": [result.row.prompt.text for result in results],
         },
         height=height,
         legend=False,
@@ -226,7 +225,10 @@ def _line(
         mode="lines",
         line={"color": colour(index, look), "width": look.line + (2 if chosen else 0), "dash": dash(index)},
         customdata=[[index, layer] for layer in range(len(row))],
-        hovertext=[row_hover(result, f"layer {layer}: {words.number(v, 4)} ({view})") for layer, v in enumerate(row)],
+        hovertext=[
+            row_hover(result, f"layer {layer}: {words.number(v, 4)} ({view})", whole=False)
+            for layer, v in enumerate(row)
+        ],
         hoverinfo="text",
         name=words.brief(result.label),
     )

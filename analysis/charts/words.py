@@ -38,11 +38,11 @@ def brief(text: str, columns: int = LABEL) -> str:
     return _markup("".join(kept) + "…")
 
 
-def wrapped(text: str, columns: int = LINE) -> str:
-    """`text` for a hover, escaped, in lines of at most `columns`; ⏎ ends a line."""
-    cut = len(text) > HOVER_CHARACTERS
+def wrapped(text: str, characters: int = HOVER_CHARACTERS, columns: int = LINE) -> str:
+    """`text` for a hover, escaped, in lines of at most `columns`; ⏎ ends a line; cut where it is very long."""
+    cut = len(text) > characters
     lines = [""]
-    for word in regex.findall(r"\S+\s*|\s+", shown(text[:HOVER_CHARACTERS]).replace("⏎", "⏎ ")):
+    for word in regex.findall(r"\S+\s*|\s+", shown(text[:characters]).replace("⏎", "⏎ ")):
         pieces = [word] if width(word) <= columns else graphemes(word)
         for piece in pieces:
             if lines[-1] and (width(lines[-1] + piece.rstrip()) > columns or lines[-1].endswith("⏎ ")):
@@ -85,6 +85,18 @@ def percent(log_prob: float) -> str:
     return f"{p:.{1 - math.floor(math.log10(p))}f} %"
 
 
+def probability(target: str, foil: str | None = None) -> str:
+    """What is explained, for a legend: "p(·Paris)", "p(·Paris) against p(·Rome)"."""
+    what = f"p({brief(target, 20)})"
+    return what if foil is None else f"{what} against p({brief(foil, 20)})"
+
+
+def log_probability(target: str, foil: str | None = None) -> str:
+    """The same in nats, for an axis: "log p(·Paris)", "log p(·Paris) − log p(·Rome)"."""
+    what = f"log p({brief(target, 20)})"
+    return what if foil is None else f"{what} − log p({brief(foil, 20)})"
+
+
 def width(text: str) -> int:
     """Columns of a fixed-width font: two for wide characters, none for marks."""
     return sum(
@@ -100,4 +112,6 @@ def _is_number(text: str) -> bool:
 def _markup(visible: str) -> str:
     """Text that is to be drawn as it stands, for Plotly. Quotes stay: it knows no entity for them."""
     # In titles and legends Plotly would look up %{…} in the figure's meta.
-    return html.escape(visible, quote=False).replace("$", "&#36;").replace("%{", "&#37;{")
+    text = html.escape(visible, quote=False).replace("$", "&#36;").replace("%{", "&#37;{")
+    # Right-to-left text must not reorder the numbers beside it.
+    return f"\u2068{text}\u2069" if any(unicodedata.bidirectional(c) in ("R", "AL", "AN") for c in visible) else text
