@@ -34,7 +34,7 @@ h1 { font-size: 1.6rem; margin: 0 0 .5rem; } h2 { font-size: 1.15rem; margin: 2r
 table { border-collapse: collapse; width: 100%; } caption { text-align: left; color: #5b6470; padding-bottom: .3rem; }
 th, td { border-bottom: 1px solid #d5d9e0; padding: .35rem .6rem; text-align: left; vertical-align: top; }
 .number { text-align: right; font-variant-numeric: tabular-nums; white-space: nowrap; }
-.text { white-space: pre-wrap; overflow-wrap: anywhere; }
+.text { white-space: pre-wrap; overflow-wrap: anywhere; min-width: 7rem; }
 .strip { white-space: pre-wrap; overflow-wrap: anywhere; line-height: 2; margin: .2rem 0 1rem; }
 .strip span.cell { border: 1px solid #e3e6eb; border-radius: 3px; padding: .1rem 0; }
 .strip span.aside { border-style: dashed; color: #5b6470; }
