@@ -66,6 +66,28 @@ class FairLock:
                 self._held = False
 
 
+class PassLock(FairLock):
+    """The lock of one model's passes, which sets the float32 matrix kernel while it is held.
+
+    "medium" lets PyTorch choose a quicker kernel; the self-test finds out whether that one is as exact.
+    """
+
+    def __init__(self, matmul: str = "highest") -> None:
+        super().__init__()
+        self.matmul = matmul
+        self._before = "highest"
+
+    def __enter__(self) -> "PassLock":
+        super().__enter__()
+        self._before = torch.get_float32_matmul_precision()
+        torch.set_float32_matmul_precision(self.matmul)
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        torch.set_float32_matmul_precision(self._before)
+        super().__exit__(*error)
+
+
 @dataclass(frozen=True)
 class ModelSpec:
     """Which model to load: "default", "gemma", a Hugging Face id, a folder, or a GGUF file."""
@@ -85,7 +107,7 @@ class LanguageModel:
     card: ModelCard
     network: Network
     encoder: Encoder
-    lock: FairLock
+    lock: PassLock
     can: selftest.Capabilities
 
     @property
@@ -168,7 +190,7 @@ def assemble(
         unavailable=can.unavailable,
     )
     return LanguageModel(
-        f"{name}@{revision}/{shown_dtype}/{device}/{id(model)}", card, network, encoder, FairLock(), can
+        f"{name}@{revision}/{shown_dtype}/{device}/{id(model)}", card, network, encoder, PassLock(can.matmul), can
     )
 
 

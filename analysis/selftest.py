@@ -13,6 +13,7 @@ from analysis.encoding import Encoder, EncodingError, encode
 from analysis.forward import Network
 from analysis.prompts import Prompt
 
+EXACT = 1e-4  # nats: two float32 kernels may differ by this much
 _PROBE = "The quick brown fox jumps over the lazy dog."
 
 
@@ -28,6 +29,7 @@ class Capabilities:
     no_cache: str | None  # without a key–value cache every continuation is a full pass
     no_certificate: str | None  # the two-sided bound needs a linear head
     no_chat: str | None
+    matmul: str  # the float32 matrix precision to run with: "medium" only where it is as exact as "highest"
     noise_floor: float  # nats: how far equal passes through other shapes differ
 
     @property
@@ -61,8 +63,27 @@ def run(network: Network, encoder: Encoder) -> Capabilities:
         if capped
         else None,
         no_chat=_chat(encoder),
+        matmul=_matmul(network, ids),
         noise_floor=max(floor, cache_floor, 1e-6),
     )
+
+
+def _matmul(network: Network, ids: tuple[int, ...]) -> str:
+    """ "medium" where it changes no log-prob by more than float32 noise: some processors then use bfloat16."""
+    if network.embedding.weight.dtype != torch.float32 or network.device.type != "cpu":
+        return "highest"
+    rows = forward.padded([ids * 3, ids[::-1] * 3], network.device)
+    before = torch.get_float32_matmul_precision()
+    found = []
+    try:
+        for precision in ("highest", "medium"):
+            torch.set_float32_matmul_precision(precision)
+            with torch.no_grad():
+                last = forward.states(network, forward.embed(network, rows), layers=False, use_cache=False)
+                found.append(forward.log_probs(network, last.last_hidden_state))
+    finally:
+        torch.set_float32_matmul_precision(before)
+    return "medium" if _difference(*found) < EXACT else "highest"
 
 
 def _check_logits(network: Network, ids: tuple[int, ...]) -> float:
