@@ -214,7 +214,9 @@ def _attributions(
     def step() -> None:
         nonlocal steps
         steps += 1
-        tick(min(1.0, steps / ((3 if long else 1) * network.layers)))
+        # A forward pass, then per block its recomputation with the backward pass, which takes twice as long.
+        done = steps if steps <= network.layers else 2 * steps - network.layers
+        tick(min(1.0, done / (3 * network.layers)))
 
     with torch.enable_grad(), forward.watched(network, step if long else lambda: None, checkpointed=long):
         out = forward.states(network, embeds, layers=with_states)
