@@ -1,7 +1,8 @@
 """When two answers count as the same, and when an answer counts as the expected one."""
 
-import re
 from typing import Literal
+
+import regex
 
 from analysis.results import Answer
 
@@ -11,8 +12,7 @@ MATCHES: tuple[Match, ...] = ("first line", "first token", "whole text", "contai
 
 def normalised(text: str) -> str:
     """The first line that is not blank, case-folded, without white space and punctuation at its ends."""
-    line = next((line for line in text.splitlines() if line.strip()), "")
-    return line.strip().strip(".,;:!?\"'“”‘’ ").casefold()
+    return _bare(text).casefold()
 
 
 def answer_key(answer: Answer, match: Match = "first line") -> str:
@@ -32,13 +32,30 @@ def same_answer(a: Answer | None, b: Answer | None, match: Match = "first line")
 
 
 def is_expected(answer: Answer, expected: str, match: Match = "contains") -> bool:
-    """Whether an answer is the expected one; "contains" finds it as a word, not inside a longer one.
-
-    A hyphen joins words, so `true` is not found in `mostly-true`.
-    """
-    wanted = normalised(expected)
+    """Whether an answer is the expected one; "contains" finds it as whole words (`contains`)."""
     if match == "contains":
-        return re.search(rf"(?<![\w-]){re.escape(wanted)}(?![\w-])", answer.text.casefold()) is not None
+        return contains(answer.text, _bare(expected) or expected.strip())
+    wanted = normalised(expected)
     if match == "first token":
         return wanted.startswith(answer_key(answer, match)) and bool(answer_key(answer, match))
     return answer_key(answer, match) == (expected.strip() if match == "whole text" else wanted)
+
+
+def contains(text: str, words: str) -> bool:
+    """Whether `text` holds `words` as whole words, without regard to case.
+
+    Words end where UAX #29 ends them, so those of Chinese and Japanese are found, and `3` is not found
+    in `3.14`. A hyphen joins (`true` is not found in `mostly-true`), a minus belongs to its number. A
+    single letter keeps its case, or every `a` would be the option A.
+    """
+    if not words:
+        return False
+    if len(words) > 1:
+        text, words = text.casefold(), words.casefold()
+    unsigned = r"(?<![-−])" if words[0].isdigit() else ""
+    return regex.search(rf"(?w)(?<!\w-){unsigned}\b{regex.escape(words)}\b(?!-\w)", text) is not None
+
+
+def _bare(text: str) -> str:
+    line = next((line for line in text.splitlines() if line.strip()), "")
+    return line.strip().strip(".,;:!?\"'“”‘’ ")
