@@ -11,13 +11,14 @@ import numpy as np
 
 from analysis import notes as remarks
 from analysis.answers import AnswerCache, answers
-from analysis.encoding import EncodingError, encode, encode_target, target_from_ids
+from analysis.encoding import EncodingError, encode, encode_target, ids_after, target_from_ids
 from analysis.limits import MAX_PROMPT_CHARACTERS
 from analysis.lru import Lru
 from analysis.model import LanguageModel
-from analysis.prompts import Continuation, PromptSet, Row
+from analysis.prompts import PromptSet, Row
 from analysis.results import Analysis, Answer, CandidateScores, Note, PromptResult, Target, Tokens, Trace
 from analysis.scoring import ScoreCache, score
+from analysis.text import shortened
 from analysis.trace import Item, TraceCache, traces
 
 Report = Callable[[float], object]
@@ -64,9 +65,16 @@ def analyse(
     for entry in encoded:
         found = next(traced) if entry.item else entry.note
         assert found is not None
-        results.append(_result(entry, found, results, lm, prompt_set))
-    made = Analysis(prompt_set, lm.card, target, tuple(results))
-    return replace(made, notes=remarks.of_set(lm, made))
+        results.append(_result(entry, found, results))
+    others = _other_forms(lm, results, caches, report)
+    noted = [
+        replace(result, notes=remarks.of_row(lm, result, results[0], other, others[0], prompt_set.label))
+        if result.trace
+        else result
+        for result, other in zip(results, others, strict=True)
+    ]
+    made = Analysis(prompt_set, lm.card, target, tuple(noted))
+    return replace(made, notes=(*remarks.of_set(lm, made, others[0]), *_candidate_problems(lm, rows, tokens)))
 
 
 def _tokens(lm: LanguageModel, row: Row) -> Tokens | Note:
@@ -126,17 +134,45 @@ def _encoded(
     return _Encoded(row, Item(tokens, target))
 
 
-def _result(
-    entry: _Encoded, found: Trace | Note, earlier: Sequence[PromptResult], lm: LanguageModel, prompt_set: PromptSet
-) -> PromptResult:
+def _result(entry: _Encoded, found: Trace | Note, earlier: Sequence[PromptResult]) -> PromptResult:
     if isinstance(found, Note):
         return PromptResult(entry.row, None, None, None, (found,))
     duplicate = next((result.row.index for result in earlier if result.trace and _equal_ids(result.trace, found)), None)
     reference = earlier[0].trace if earlier else found
     delta = found.log_prob - reference.log_prob if reference else None
-    result = PromptResult(entry.row, found, delta, duplicate)
-    first = earlier[0] if earlier else result
-    return replace(result, notes=remarks.of_row(lm, result, first))
+    return PromptResult(entry.row, found, delta, duplicate)
+
+
+def _other_forms(
+    lm: LanguageModel, results: Sequence[PromptResult], caches: Caches, report: Report
+) -> list[remarks.OtherForm | None]:
+    """For every row the target with, or without, its leading blank, where that form is much likelier.
+
+    No form is likelier than its first token, which the trace knows: few rows need a pass.
+    """
+    texts: list[tuple[str, tuple[int, ...]] | None] = []
+    for result in results:
+        form = remarks.with_other_blank(lm.encoder, result.trace) if result.trace else None
+        if (
+            result.trace
+            and form
+            and result.trace.next_log_probs[form[1][0]] - result.trace.log_prob <= remarks.LIKELIER
+        ):
+            form = None
+        texts.append(form)
+    pairs = [(r.trace.tokens.ids, form[1]) for r, form in zip(results, texts, strict=True) if r.trace and form]
+    long = [row for row in pairs if len(row[1]) > 1 and len(row[0]) + len(row[1]) <= lm.max_tokens]
+    scored = dict(zip(long, score(lm, long, lambda _: report(1.0), cache=caches.scores), strict=True)) if long else {}
+    found: list[remarks.OtherForm | None] = []
+    for result, form in zip(results, texts, strict=True):
+        other = None
+        if result.trace and form:
+            text, ids = form
+            values = scored.get((result.trace.tokens.ids, ids), result.trace.next_log_probs[list(ids[:1])])
+            if len(values) == len(ids) and (gain := float(values.sum()) - result.trace.log_prob) > remarks.LIKELIER:
+                other = remarks.OtherForm(text, gain)
+        found.append(other)
+    return found
 
 
 def _equal_ids(a: Trace, b: Trace) -> bool:
@@ -176,24 +212,20 @@ def candidate_scores(
     """Every declared candidate scored after every row; None where a row failed or declares none.
 
     A candidate of one token is read off the row's trace; the others take a pass over shared prefixes.
+    Candidates of the set are encoded at the reference, a row's own ones at the row. A row whose candidates
+    cannot be scored (`analyse` says why) has None.
     """
-    ids: list[list[tuple[int, ...]] | None] = []
-    for result in analysis.prompts:
-        if result.trace is None or not result.row.candidates:
-            ids.append(None)
-            continue
-        tokens = result.trace.tokens
-        ids.append([_candidate_ids(lm, result.row, tokens, text) for text in result.row.candidates])
+    found = [_candidate_ids(lm, analysis, result) for result in analysis.prompts]
     long = [
         (result.trace.tokens.ids, candidate)
-        for result, candidates in zip(analysis.prompts, ids, strict=True)
+        for result, candidates in zip(analysis.prompts, found, strict=True)
         if result.trace and candidates
         for candidate in candidates
         if len(candidate) > 1
     ]
     scored = dict(zip(long, score(lm, long, report, cache=caches.scores), strict=True)) if long else {}
     made: list[CandidateScores | None] = []
-    for result, candidates in zip(analysis.prompts, ids, strict=True):
+    for result, candidates in zip(analysis.prompts, found, strict=True):
         if result.trace is None or candidates is None:
             made.append(None)
             continue
@@ -203,12 +235,44 @@ def candidate_scores(
             tuple(scored[trace.tokens.ids, c].tolist()) if len(c) > 1 else (float(trace.next_log_probs[c[0]]),)
             for c in candidates
         ]
-        made.append(CandidateScores(result.row.candidates, tuple(values)))
+        joined = tuple(
+            ids_after(lm.encoder, result.row.prompt, trace.tokens, text) == ids
+            for text, ids in zip(result.row.candidates, candidates, strict=True)
+        )
+        made.append(CandidateScores(result.row.candidates, tuple(values), joined))
     return tuple(made)
 
 
-def _candidate_ids(lm: LanguageModel, row: Row, tokens: Tokens, text: Continuation) -> tuple[int, ...]:
-    return encode_target(lm.encoder, row.prompt, tokens, text).ids
+def _candidate_ids(lm: LanguageModel, analysis: Analysis, result: PromptResult) -> list[tuple[int, ...]] | None:
+    if result.trace is None or not result.row.candidates:
+        return None
+    shared = result.row.candidates == analysis.reference.row.candidates and analysis.reference.trace is not None
+    base = analysis.reference if shared else result
+    assert base.trace is not None
+    try:
+        ids = [
+            encode_target(lm.encoder, base.row.prompt, base.trace.tokens, text).ids for text in result.row.candidates
+        ]
+    except EncodingError:
+        return None
+    room = lm.max_tokens - len(result.trace.tokens) + 1
+    return ids if all(len(candidate) <= room for candidate in ids) else None
+
+
+def _candidate_problems(lm: LanguageModel, rows: Sequence[Row], tokens: Sequence[Tokens | Note]) -> list[Note]:
+    """A sentence for each declared candidate that cannot be scored."""
+    declared: dict[str, tuple[Row, Tokens]] = {}
+    for row, read in zip(rows, tokens, strict=True):
+        for text in row.candidates or ():
+            if not isinstance(read, Note):
+                declared.setdefault(text, (row, read))
+    found = []
+    for text, (row, read) in declared.items():
+        try:
+            encode_target(lm.encoder, row.prompt, read, text)
+        except EncodingError as error:
+            found.append(Note("error", f"“{shortened(text)}” and the candidates beside it are not scored: {error}"))
+    return found
 
 
 def top_tokens(trace: Trace, count: int = 10) -> list[tuple[int, float]]:

@@ -6,8 +6,9 @@ from collections.abc import Sequence
 import numpy as np
 
 from analysis.agreement import rank_correlation
-from analysis.answers_match import same_answer
+from analysis.answers_match import is_expected, same_answer
 from analysis.attribution_results import LeaveOneOut, held_tokens
+from analysis.model_hints import leaves
 from analysis.notes import UNLIKELY
 from analysis.results import Analysis, Answer, PromptResult, Trace
 from analysis.text import shortened
@@ -66,7 +67,8 @@ def explore(analysis: Analysis, answers: Sequence[Answer | None] | None = None) 
     else:
         by = "by up to" if len(rows) > 1 else "by"
         sentence = f"{count} {verb} {name} {by} {nats(moved)} ({p} → {probability(largest.trace.log_prob)})"
-    return f"{sentence}; {_changes(analysis, rows, answers)}.{_caution(analysis, rows)}{_omitted(analysis)}"
+    more = f"{_caution(analysis, rows)}{_wrong(analysis, rows, answers)}{_leaving(analysis, rows)}{_omitted(analysis)}"
+    return f"{sentence}; {_changes(analysis, rows, answers)}.{more}"
 
 
 def _changes(analysis: Analysis, rows: list[PromptResult], answers: Sequence[Answer | None] | None) -> str:
@@ -80,8 +82,12 @@ def _changes(analysis: Analysis, rows: list[PromptResult], answers: Sequence[Ans
         first = _top(analysis.reference)
         changed = sum(_top(result) != first for result in rows)
         what = "the likeliest next token"
+    if len(rows) == 1:
+        return f"it changes {what}" if changed else f"it does not change {what}"
     if not changed:
         return f"none changes {what}"
+    if changed == len(rows):
+        return f"all of them change {what}"
     return f"{number(changed)} of them change{'s' if changed == 1 else ''} {what}"
 
 
@@ -95,6 +101,32 @@ def _caution(analysis: Analysis, rows: list[PromptResult]) -> str:
     if all(trace.log_prob < UNLIKELY for trace in traces):
         return " The target is unlikely after every one of them, so a small change is not a stable answer."
     return ""
+
+
+def _wrong(analysis: Analysis, rows: list[PromptResult], answers: Sequence[Answer | None] | None) -> str:
+    """Says so where every answer is wrong: agreeing answers are then no good sign."""
+    by_row = dict(zip((result.row.index for result in analysis.prompts), answers or (), strict=False))
+    judged = [
+        is_expected(answer, result.row.expected)
+        for result in (analysis.reference, *rows)
+        if result.row.expected and (answer := by_row.get(result.row.index)) is not None
+    ]
+    if not judged or any(judged):
+        return ""
+    return f" The answer is wrong after every one of them (expected: {quoted(analysis.reference.row.expected or '')})."
+
+
+def _leaving(analysis: Analysis, rows: list[PromptResult]) -> str:
+    """Which prompts the model would rather leave than answer: not an effect of their wording."""
+    count = sum(map(leaves, rows))
+    if not count:
+        return ""
+    of_them = "it" if len(rows) == 1 else "all of them" if count == len(rows) else f"{number(count)} of them"
+    also = "the reference and " if leaves(analysis.reference) else ""
+    return (
+        f" After {also}{of_them} the model would rather end its turn or begin a new line than answer: that shows the mode,"
+        " not the wording."
+    )
 
 
 def _omitted(analysis: Analysis) -> str:

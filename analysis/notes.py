@@ -4,25 +4,51 @@ A note never changes what is computed; texts are scored as typed.
 """
 
 import math
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 
-import numpy as np
-
-from analysis.encoding import Encoder, EncodingError, ids_after, ids_alone, render
+from analysis import hints
+from analysis.encoding import Encoder, EncodingError, encode, ids_after, ids_alone, render
 from analysis.model import LanguageModel
-from analysis.results import Analysis, Note, PromptResult, Trace
+from analysis.model_hints import leaving, prefill_join, same_text, template_inside, two_blanks
+from analysis.prompts import Prompt
+from analysis.results import Analysis, Note, PromptResult, Target, Trace
 from analysis.text import boundary_note, describe, unfilled_template, visible
 
 UNLIKELY = math.log(0.01)  # a target below this is called unlikely
+LIKELIER = 1.0  # nats by which another form of the target has to be likelier to be named
 
 
-def of_row(lm: LanguageModel, result: PromptResult, reference: PromptResult) -> tuple[Note, ...]:
-    """Notes on one analysed row, the most important first."""
+@dataclass(frozen=True)
+class OtherForm:
+    """The target with or without its leading blank, likelier by `gain` nats."""
+
+    text: str
+    gain: float
+
+
+def of_row(
+    lm: LanguageModel,
+    result: PromptResult,
+    reference: PromptResult,
+    other: OtherForm | None,
+    reference_other: OtherForm | None,
+    labels: Callable[[int], str],
+) -> tuple[Note, ...]:
+    """Notes on one analysed row, the most important first.
+
+    `other` is the likelier form of the row's target, where there is one; what is said of the reference's
+    is not repeated. `labels` names rows by their index.
+    """
     assert result.trace is not None
     trace, prompt = result.trace, result.row.prompt
     notes: list[Note] = []
     if result.duplicate_of is not None:
         notes.append(
-            Note("info", f"same tokens as {_name(result.duplicate_of)}: analysed once, Δ between them is exactly 0")
+            Note(
+                "info",
+                f"same tokens as {_name(result.duplicate_of, labels)}: analysed once, Δ between them is exactly 0",
+            )
         )
     if result.row.own_target:
         notes.append(
@@ -33,10 +59,21 @@ def of_row(lm: LanguageModel, result: PromptResult, reference: PromptResult) -> 
         )
     if result.row.is_control:
         notes.append(Note("info", "a control that changes the meaning: left out of the summary over paraphrases"))
+    if (letters := hints.same_letters(prompt.text, reference.row.prompt.text)) is not None:
+        notes.append(Note("info", letters))
+    notes += same_text(result, reference)
     notes += _seam(lm.encoder, result)
+    notes += prefill_join(lm.encoder, result)
     if prompt.mode == "completion" and (ends := boundary_note(prompt.text)):
         notes.append(Note("warning", ends))
+    notes += two_blanks(result)
+    known = reference_other is not None and other is not None and reference_other.text == other.text
+    if result is not reference and other is not None and not known:
+        notes.append(_likelier(other, trace.target, "this prompt"))
+    notes += leaving(lm, result, reference)
     notes += _control_tokens(lm.encoder, result)
+    said = _hints(lm.encoder, reference) if result is not reference else []
+    notes += [Note("info", hint) for hint in _hints(lm.encoder, result) if hint not in said]
     if (unfilled := unfilled_template(prompt.text)) is not None:
         notes.append(Note("warning", unfilled))
     if prompt.mode == "chat" and render(lm.encoder, prompt).trimmed:
@@ -50,8 +87,24 @@ def of_row(lm: LanguageModel, result: PromptResult, reference: PromptResult) -> 
     return tuple(notes)
 
 
-def _name(index: int) -> str:
-    return "the reference" if index == 0 else f"rewording {index}"
+def _hints(encoder: Encoder, result: PromptResult) -> list[str]:
+    """What the way of writing suggests; in chat mode the template says who speaks and where the answer goes."""
+    trace, prompt = result.trace, result.row.prompt
+    if trace is None:
+        return []
+    target = trace.target.text if trace.target.chosen else None
+    found: list[str | None] = []
+    if prompt.mode == "completion":
+        if encoder.has_chat_template:
+            found += [hints.transcript(prompt.text), hints.foreign_template(prompt.text)]
+        found += [hints.gap(prompt.text), hints.separators(prompt.text, target)]
+    if target is not None:
+        found.append(hints.other_case(prompt.text, target))
+    return [hint for hint in found if hint is not None]
+
+
+def _name(index: int, labels: Callable[[int], str]) -> str:
+    return "the reference" if index == 0 else f"“{visible(labels(index))}”"
 
 
 def _seam(encoder: Encoder, result: PromptResult) -> list[Note]:
@@ -73,13 +126,27 @@ def _seam(encoder: Encoder, result: PromptResult) -> list[Note]:
                 f"written after this prompt, {visible(trace.target.text)!r} splits into other tokens than the ones scored",
             )
         ]
+    joint = _joint(encoder, result.row.prompt, trace)
     return [
         Note(
             "warning",
-            f"the prompt ends inside a token: written as one text, prompt and {visible(trace.target.text)!r} join across the"
-            " seam, so the tokens scored are not the ones the model was trained on",
+            f"the prompt ends inside a token: written as one text, prompt and {visible(target.text)!r} join across the seam"
+            f"{joint}, so the tokens scored are not the ones the model was trained on",
         )
     ]
+
+
+def _joint(encoder: Encoder, prompt: Prompt, trace: Trace) -> str:
+    """The token over the seam, in words."""
+    text = trace.target.text
+    whole = (
+        replace(prompt, prefill=prompt.prefill + text)
+        if prompt.mode == "chat"
+        else replace(prompt, text=prompt.text + text)
+    )
+    together, seam = encode(encoder, whole), len(trace.tokens.text)
+    over = [together.text[start:end] for start, end in together.spans if start < seam < end]
+    return f" in {visible(over[0])!r}" if over else ""
 
 
 def _control_tokens(encoder: Encoder, result: PromptResult) -> list[Note]:
@@ -95,16 +162,13 @@ def _control_tokens(encoder: Encoder, result: PromptResult) -> list[Note]:
         notes = [Note("warning", f"text spells control tokens {count} ({names}) and is read as those tokens")]
     else:
         notes = [Note("info", f"text spells control tokens {count} ({names}) and is read as plain text")]
-    template = getattr(encoder.tokenizer, "chat_template", None) or ""
-    if prompt.mode == "chat" and any(name in str(template) for name in spelled):
-        notes.append(
-            Note("warning", "this looks like a chat template inside the chat template: paste the message alone")
-        )
+    assert result.trace is not None
+    notes += template_inside(encoder, result.trace.tokens, prompt, spelled)
     return notes
 
 
-def of_set(lm: LanguageModel, analysis: Analysis) -> tuple[Note, ...]:
-    """Notes on the whole set."""
+def of_set(lm: LanguageModel, analysis: Analysis, other: OtherForm | None) -> tuple[Note, ...]:
+    """Notes on the whole set; `other` is the likelier form of the reference's target."""
     notes: list[Note] = []
     reference = analysis.reference.trace
     if analysis.target is not None and reference is not None:
@@ -116,7 +180,8 @@ def of_set(lm: LanguageModel, analysis: Analysis) -> tuple[Note, ...]:
                     " target is scored as encoded alone",
                 )
             )
-        notes += _other_form(lm.encoder, reference)
+        if other is not None:
+            notes.append(_likelier(other, analysis.target, "the reference"))
         rows = [result.trace for result in analysis.prompts if result.trace and not result.row.own_target]
         if all(trace.log_prob < UNLIKELY for trace in rows):
             notes.append(
@@ -139,22 +204,19 @@ def of_set(lm: LanguageModel, analysis: Analysis) -> tuple[Note, ...]:
     return tuple(notes)
 
 
-def _other_form(encoder: Encoder, reference: Trace) -> list[Note]:
-    """A hint when the target with (or without) its leading blank is more than 1 nat likelier."""
-    target = reference.target
-    if not target.chosen or len(target) != 1 or not target.text.strip():
-        return []
+def with_other_blank(encoder: Encoder, trace: Trace) -> tuple[str, tuple[int, ...]] | None:
+    """The typed target without its leading blank, or with one: its text and ids. None where there is no such form."""
+    target = trace.target
+    if not target.chosen or not target.text.strip() or "\ufffd" in target.text:
+        return None
     other = target.text[1:] if target.text.startswith(" ") else " " + target.text
     ids = ids_alone(encoder, other)
-    if len(ids) != 1 or ids == target.ids:
-        return []
-    gain = float(reference.next_log_probs[ids[0]] - reference.target_log_probs[0])
-    if not np.isfinite(gain) or gain <= 1.0:
-        return []
-    return [
-        Note(
-            "info",
-            f"after the reference, {visible(other)!r} is {gain:.1f} nats likelier than {visible(target.text)!r}: the leading"
-            " blank belongs to the token",
-        )
-    ]
+    return None if ids == target.ids or not ids else (other, ids)
+
+
+def _likelier(other: OtherForm, target: Target, where: str) -> Note:
+    return Note(
+        "info",
+        f"after {where}, {visible(other.text)!r} is {other.gain:.1f} nats likelier than {visible(target.text)!r}: the leading"
+        " blank belongs to the token",
+    )

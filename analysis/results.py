@@ -96,6 +96,7 @@ class CandidateScores:
 
     texts: tuple[str, ...]
     log_probs: tuple[tuple[float, ...], ...]  # candidate × its tokens, nats
+    joined: tuple[bool, ...] = ()  # per candidate: encoding prompt and candidate together gives these tokens
 
     @property
     def sums(self) -> Float[np.ndarray, " candidate"]:
