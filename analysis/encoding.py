@@ -71,12 +71,22 @@ def _split(encoder: Encoder, rendered: Rendered, control_tokens: bool) -> tuple[
     honoured = [span for span in spelled if control_tokens or _role(rendered, *span) == "template"]
     if honoured == spelled:
         encoding = encoder.full.encode(text, add_special_tokens=False)
-        return list(encoding.ids), list(encoding.offsets)
-    for start, end in honoured:
-        text = text[:start] + encoder.stand_in(text[start:end]) + text[end:]
-    plain, real = encoder.plain
-    encoding = plain.encode(text, add_special_tokens=False)
-    return [real.get(index, index) for index in encoding.ids], list(encoding.offsets)
+        ids = list(encoding.ids)
+    else:
+        standing_in = text
+        for start, end in honoured:
+            standing_in = standing_in[:start] + encoder.stand_in(text[start:end]) + standing_in[end:]
+        plain, real = encoder.plain
+        encoding = plain.encode(standing_in, add_special_tokens=False)
+        ids = [real.get(index, index) for index in encoding.ids]
+    return ids, [_own_span(encoder, text, *pair) for pair in zip(ids, encoding.offsets, strict=True)]
+
+
+def _own_span(encoder: Encoder, text: str, index: int, span: tuple[int, int]) -> tuple[int, int]:
+    """A token's span; empty for a blank that the tokenizer put before a word, which it reports as the word's."""
+    start, end = span
+    inserted = not encoder.piece(index).strip() and bool(text[start:end].strip())
+    return (start, start) if inserted else span
 
 
 def _role(rendered: Rendered, start: int, end: int) -> str:

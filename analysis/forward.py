@@ -95,9 +95,13 @@ def embed(network: Network, ids: torch.Tensor) -> torch.Tensor:
     return network.embedding(ids)
 
 
-def states(network: Network, embeds: torch.Tensor, *, layers: bool = True, **kwargs: Any) -> Any:
+def states(
+    network: Network, embeds: torch.Tensor, *, layers: bool = True, use_cache: bool = False, **kwargs: Any
+) -> Any:
     """Run the decoder on embeddings [B, T, H]; `.hidden_states` has L + 1 entries, the last after the norm."""
-    return network.decoder(inputs_embeds=embeds, output_hidden_states=layers, return_dict=True, **kwargs)
+    return network.decoder(
+        inputs_embeds=embeds, output_hidden_states=layers, use_cache=use_cache, return_dict=True, **kwargs
+    )
 
 
 def logits(network: Network, hidden: torch.Tensor) -> torch.Tensor:
