@@ -1,8 +1,10 @@
 """What Explore shows below its table: dispersion, candidates, and the selected wording beside the reference."""
 
 from collections.abc import Sequence
+from contextlib import suppress
 
 import streamlit as st
+from streamlit.errors import StreamlitPageNotFoundError
 
 from analysis import findings
 from analysis.candidates import merged_forms
@@ -117,7 +119,12 @@ def pair(analysis: Analysis, chosen: int) -> None:
             label=f"Tokens of {result.label}",
         )
     _per_target_token(reference, other)
-    st.page_link("pages/attribution.py", label="Which words did it? Open Attribution", icon=":material/arrow_forward:")
+    with suppress(
+        StreamlitPageNotFoundError
+    ):  # where this page was opened before `app.py` has run, there are no others
+        st.page_link(
+            "pages/attribution.py", label="Which words did it? Open Attribution", icon=":material/arrow_forward:"
+        )
 
 
 def _per_target_token(reference: PromptResult, other: PromptResult) -> None:
