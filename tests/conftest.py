@@ -32,6 +32,28 @@ def default_model_folder() -> Path:
 
 
 @pytest.fixture(scope="session")
+def tiny_model_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A random model that answers in milliseconds, saved to disk; its name is one that Markdown would eat."""
+    return _saved(tmp_path_factory.mktemp("models") / "**tiny**_x", with_template=True)
+
+
+@pytest.fixture(scope="session")
+def model_without_template(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The same model with a tokenizer that has no chat template."""
+    return _saved(tmp_path_factory.mktemp("models") / "plain", with_template=False)
+
+
+def _saved(folder: Path, with_template: bool) -> Path:
+    from tests import tiny
+
+    model = tiny.network("llama")
+    model.config.max_position_embeddings = 1024  # the longest example has 700 bytes
+    model.save_pretrained(folder)
+    tiny.tokenizer(template=tiny.TEMPLATE if with_template else None).save_pretrained(folder)
+    return folder
+
+
+@pytest.fixture(scope="session")
 def chromium_path() -> str:
     """A browser on the path, else Playwright's own."""
     found = next(filter(None, map(shutil.which, BROWSERS)), None)
