@@ -61,9 +61,9 @@ def draw(loaded: Loaded) -> None:
     card = loaded.lm.card
     with st.container(key="model card", gap="xsmall"):
         st.text(card.name)
-        st.caption(
+        st.text(
             f"{_count(card.parameters)} parameters · {card.layers} layers · {card.dtype} · {card.device} · "
-            f"{card.memory_bytes / 1e6:.0f} MB".replace("_", "\\_")
+            f"{card.memory_bytes / 1e6:.0f} MB"
         )
         if card.dtype != "float32":
             st.text(f"Numeric noise floor: {card.noise_floor:.2g} nats; smaller differences are greyed.")
@@ -98,7 +98,8 @@ def _picker() -> None:
         source = st.text_input(f"Model {where}", key="model source").strip()
         st.text("Only safetensors and GGUF weights are read, and no code of a model is run.")
     elif embedded[choice].needs_consent:
-        st.text(f"{embedded[choice].licence_note}")
+        st.text(embedded[choice].licence_note)
+        _terms(embedded[choice])
         accept = st.checkbox("I accept these terms", key="accept terms")
     dtype = st.selectbox("Precision", ["auto", *DTYPES], key="model dtype")
     device = st.selectbox("Device", ["auto", "cpu", "cuda", "mps"], key="model device")
@@ -111,6 +112,24 @@ def _picker() -> None:
         on_click=ask_for,
         args=(ModelSpec(source or "", dtype, device, accept_terms=accept),),
     )
+
+
+def _terms(model: default_model.EmbeddedModel) -> None:
+    """The terms in full, on demand: they come with a small package of their own."""
+    if not st.toggle("Show the terms of use", key="show terms"):
+        return
+    try:
+        text = _terms_text(model.key)
+    except default_model.DefaultModelError as error:
+        st.text(str(error))
+        return
+    with st.container(height=320, key="terms"):
+        st.text(text)
+
+
+@st.cache_data(max_entries=4, show_spinner="Fetching the terms")
+def _terms_text(key: str) -> str:
+    return default_model.terms_of_use(next(model for model in default_model.EMBEDDED if model.key == key))
 
 
 def ask_for(spec: ModelSpec) -> None:
