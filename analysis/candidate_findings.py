@@ -99,12 +99,15 @@ def _own(rows: list[_Scored]) -> str:
 
 
 def _right(rows: list[_Scored]) -> str:
-    judged = [row.best == row.right for row in rows if row.right is not None]
+    judged = [row for row in rows if row.right is not None]
+    right = sum(row.best == row.right for row in judged)
     if not judged:
         return ""
-    if not any(judged):
-        return f"It is wrong after {'all ' + number(len(judged)) if len(judged) > 1 else 'that wording'}."
-    return f"Right after {number(sum(judged))} of {number(len(judged))}."
+    if len(judged) == 1:
+        return f"{'Right' if right else 'Wrong'} after {_label(judged[0])}."
+    return (
+        f"Right after {number(right)} of {number(len(judged))}." if right else f"Wrong after all {number(len(judged))}."
+    )
 
 
 def _lengths(rows: list[_Scored]) -> str:

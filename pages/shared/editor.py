@@ -5,6 +5,7 @@ from typing import Any
 
 import streamlit as st
 
+from analysis.continuation import continuation_cells
 from analysis.encoding import EncodingError, encode, encode_target
 from analysis.examples import EXAMPLES
 from analysis.limits import MAX_RESPONSE_TOKENS, MAX_UPLOAD_BYTES, MAX_VARIANTS
@@ -333,7 +334,7 @@ def _target_tokens(loaded: models.Loaded) -> str:
         target = encode_target(encoder, reference.prompt, encode(encoder, reference.prompt), prompt_set.target)
     except EncodingError as error:
         return str(error)
-    pieces = " | ".join(shown(piece) for piece in target.pieces)
+    pieces = " | ".join(shown(text) for text, _ in continuation_cells(encoder.decode, target.ids))
     return f"{len(target)} token{'s' if len(target) > 1 else ''}: {pieces}"
 
 
