@@ -16,7 +16,10 @@ from analysis.prompts import PromptSet, Variant
 from analysis.validation import PromptSetError
 
 LINK_PARAMETER = "set"
+SELECTED = "selected row"  # the key of the row that the user looks at
+REFERENCE = -1  # its key; variants have 0, 1, 2, …
 _KEY = "draft"
+_SAID = "said"
 _UNDO_STEPS = 30
 
 
@@ -28,7 +31,7 @@ class Draft:
     keys: tuple[int, ...]
     epoch: int = 0
     next_key: int = 0
-    history: tuple[PromptSet, ...] = ()
+    history: tuple["Draft", ...] = ()  # each without its own history
     changed: bool = False  # since the page opened: only then does the link follow
 
 
@@ -55,12 +58,29 @@ def _fresh(prompt_set: PromptSet) -> Draft:
 
 
 def say(sentence: str) -> None:
-    """Keep one sentence about a failed action for the sidebar to show."""
-    st.session_state["said"] = sentence
+    """Keep one sentence about the last action for the sidebar to show, until the set changes."""
+    st.session_state[_SAID] = sentence
 
 
-def heard() -> str | None:
-    return st.session_state.pop("said", None)
+def said() -> str | None:
+    return st.session_state.get(_SAID)
+
+
+def hush() -> None:
+    st.session_state.pop(_SAID, None)
+
+
+def key_of(index: int) -> int:
+    """The lasting key of row `index` (as in `Row.index`)."""
+    return current().keys[index - 1] if index else REFERENCE
+
+
+def index_of(key: int | None) -> int | None:
+    """The row with this key; None where it is gone."""
+    if key == REFERENCE:
+        return 0
+    keys = current().keys
+    return keys.index(key) + 1 if key in keys else None
 
 
 def change(**fields: Any) -> None:
@@ -82,9 +102,7 @@ def add(variants: tuple[Variant, ...], after: int | None = None) -> None:
     """Insert variants after the one with key `after`, or at the end."""
     draft = current()
     room = MAX_VARIANTS - len(draft.keys)
-    if len(variants) > room:
-        say(f"{len(variants)} rewordings were given; a set holds at most {MAX_VARIANTS}, so {max(room, 0)} were added")
-        variants = variants[: max(room, 0)]
+    given, variants = variants, variants[: max(room, 0)]
     place = draft.keys.index(after) + 1 if after in draft.keys else len(draft.keys)
     old = draft.prompt_set.variants
     keys = range(draft.next_key, draft.next_key + len(variants))
@@ -97,6 +115,8 @@ def add(variants: tuple[Variant, ...], after: int | None = None) -> None:
             changed=True,
         )
     )
+    if len(given) > len(variants):
+        say(f"{len(given)} rewordings were given; a set holds at most {MAX_VARIANTS}, so {len(variants)} were added")
 
 
 def duplicate(key: int) -> None:
@@ -139,8 +159,7 @@ def load(prompt_set: PromptSet, same_keys: bool = False) -> None:
             changed=True,
         )
     )
-    if not same_keys:
-        st.session_state.pop("selected row", None)
+    st.session_state.pop(SELECTED, None)
 
 
 def undo() -> None:
@@ -148,8 +167,7 @@ def undo() -> None:
     draft = current()
     if draft.history:
         back = draft.history[-1]
-        keys = tuple(range(len(back.variants)))
-        _keep(Draft(back, keys, draft.epoch + 1, max(draft.next_key, len(keys)), draft.history[:-1], changed=True))
+        _keep(replace(back, epoch=draft.epoch + 1, next_key=draft.next_key, history=draft.history[:-1], changed=True))
 
 
 def share() -> str:
@@ -170,9 +188,10 @@ def follow_in_address() -> None:
         st.query_params[LINK_PARAMETER] = fragment
 
 
-def _remembered(draft: Draft) -> tuple[PromptSet, ...]:
-    return (*draft.history, draft.prompt_set)[-_UNDO_STEPS:]
+def _remembered(draft: Draft) -> tuple[Draft, ...]:
+    return (*draft.history, replace(draft, history=()))[-_UNDO_STEPS:]
 
 
 def _keep(draft: Draft) -> None:
+    hush()
     st.session_state[_KEY] = draft

@@ -28,9 +28,10 @@ def draw(loaded: models.Loaded) -> None:
         if now.prompt_set.model not in (models.source(), "default", loaded.lm.card.name):
             models.offer(now.prompt_set.model)
         _files()
-        if (sentence := draft.heard()) is not None:
+        if (sentence := draft.said()) is not None:
             with st.container(border=True, key="said"):
                 st.text(sentence)
+                st.button("Close", key="hush", type="tertiary", icon=":material/close:", on_click=draft.hush)
         _reference(loaded)
         _variants()
         _target(loaded)
@@ -91,6 +92,7 @@ def _open() -> None:
 def _read_upload() -> None:
     upload = st.session_state.get("upload")
     st.session_state.pop("upload columns", None)
+    draft.hush()
     if upload is None:
         return
     try:

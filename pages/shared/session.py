@@ -13,7 +13,7 @@ from analysis.prompts import PromptSet
 from analysis.results import Analysis, Answer, CandidateScores, PromptResult
 from pages.shared import display, draft, editor, models, running
 
-SELECTED = "selected row"
+SELECTED = draft.SELECTED
 
 
 @dataclass(frozen=True, eq=False)
@@ -76,16 +76,16 @@ def open_page(title: str) -> Page:
 
 def selected(analysis: Analysis) -> int:
     """The row that the user looks at (`Row.index`), the same on all pages; by default the largest |Δ|."""
-    chosen = st.session_state.get(SELECTED)
+    chosen = draft.index_of(st.session_state.get(SELECTED))
     usable = [result for result in analysis.prompts if result.trace is not None]
-    if any(result.row.index == chosen for result in usable):
+    if chosen is not None and any(result.row.index == chosen for result in usable):
         return chosen
     compared = [result for result in usable[1:] if result.delta is not None and not result.row.own_target]
     return max(compared, key=lambda result: abs(result.delta or 0.0)).row.index if compared else 0
 
 
 def select(index: int) -> None:
-    st.session_state[SELECTED] = index
+    st.session_state[SELECTED] = draft.key_of(index)
 
 
 def select_from(key: str) -> Callable[[], None]:
