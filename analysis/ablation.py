@@ -9,8 +9,7 @@ from typing import Literal
 
 import numpy as np
 
-from analysis.attribution import held_tokens
-from analysis.attribution_results import AttributionError, DeletionCurve, Groups, Held, LeaveOneOut
+from analysis.attribution_results import AttributionError, DeletionCurve, Groups, Held, LeaveOneOut, held_tokens
 from analysis.gradients import Ids, Report, diverges_at
 from analysis.model import LanguageModel
 from analysis.results import Target, Tokens

@@ -20,6 +20,11 @@ class AttributionError(ValueError):
     """An attribution that cannot be computed; the message is one sentence for the user."""
 
 
+def held_tokens(tokens: Tokens) -> Held:
+    """Tokens that soak up attribution and are shown apart: position 0, and what nobody typed."""
+    return tuple(t == 0 or role in ("template", "added") for t, role in enumerate(tokens.roles))
+
+
 @dataclass(frozen=True, eq=False)
 class GradientMaps:
     """Two scores of every token from one backward pass, with respect to the input embeddings e."""

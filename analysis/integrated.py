@@ -20,8 +20,7 @@ import numpy as np
 import torch
 
 from analysis import gradients
-from analysis.attribution import held_tokens
-from analysis.attribution_results import AttributionError, Held, IntegratedGradients
+from analysis.attribution_results import AttributionError, Held, IntegratedGradients, held_tokens
 from analysis.gradients import Ids, Objective, Report
 from analysis.model import LanguageModel
 from analysis.results import Target, Tokens
@@ -40,13 +39,18 @@ class _Way:
     lm: LanguageModel
     what: Objective
     start: torch.Tensor  # B [T, H]
-    change: torch.Tensor  # E − B [T, H], 0 at held tokens
+    end: torch.Tensor  # E [T, H]
     values: dict[float, float] = field(default_factory=dict)  # α → s
     flows: dict[float, np.ndarray] = field(default_factory=dict)  # α → ∂s/∂e_t · (E_t − B_t) [T]
 
     @property
     def batch(self) -> int:
         return gradients.points_per_pass(self.lm.network, self.what)
+
+    @property
+    def change(self) -> torch.Tensor:
+        """E − B [T, H]: 0 at held tokens."""
+        return self.end - self.start
 
     def visit(self, alphas: Sequence[float], tick: Report) -> None:
         """Evaluate points, a few in a pass; `tick` gets the share of them done between passes."""
@@ -59,8 +63,8 @@ class _Way:
 
             within(0.0)
             share = torch.tensor(part, dtype=torch.float64)[:, None, None]
-            points = self.on_model(self.start + share * self.change)  # [B, T, H]
-            values, gradient = gradients.value_and_gradient(self.lm, self.what, points, within)
+            points = torch.where(share == 1, self.end, self.start + share * self.change)  # [B, T, H]
+            values, gradient = gradients.value_and_gradient(self.lm, self.what, self.on_model(points), within)
             flow = (gradient.cpu().double() * self.change).sum(-1).numpy()
             self.values.update(zip(part, values.tolist(), strict=True))
             self.flows.update(zip(part, flow, strict=True))
@@ -151,7 +155,7 @@ def _way(
     embeds = _embedded(lm, tokens.ids)
     start = _embedded(lm, (lm.encoder.filler_id,)) if baseline == "filler" else _mean(lm)
     start = torch.where(torch.tensor(held)[:, None], embeds, start)
-    return _Way(lm, gradients.objective(tokens, target, foil), start, embeds - start), held
+    return _Way(lm, gradients.objective(tokens, target, foil), start, embeds), held
 
 
 def _mean(lm: LanguageModel) -> torch.Tensor:
@@ -219,7 +223,7 @@ def fixed_rule(
 
     rule = Captum(lambda embeds: gradients.values(lm.network, way.what, embeds))
     rule.gradient_func = gradient
-    start, end = way.on_model(way.start)[None], way.on_model(way.start + way.change)[None]
+    start, end = way.on_model(way.start)[None], way.on_model(way.end)[None]
     found = rule.attribute(end, start, n_steps=points, method="gausslegendre", internal_batch_size=way.batch)
     report(1.0)
     scores = found[0].detach().cpu().double().sum(-1).numpy()
