@@ -10,8 +10,8 @@ from analysis.results import Analysis, Answer, PromptResult, Trace
 from analysis.tokens import GROUPINGS, Grouping, shown
 from pages.shared import display, draft, session, tokens
 
-_WIDTHS = (6.4, 2.8, 0.9, 0.9, 0.7, 0.9)
-_HEADS = ("Wording", "Answer", "p(target)", "Δ nats", "Rank", "Entropy")
+_WIDTHS = (6.4, 2.8, 3.6)
+_NUMBERS = ("p(target)", "Δ, nats", "Rank", "Entropy")
 _AT_ONCE = 12
 VIEWS: tuple[tokens.View, ...] = ("signed", "magnitude")
 _SORTS = ("as written", "Δ, lowest first", "Δ, highest first")
@@ -32,8 +32,11 @@ def table(analysis: Analysis, answers: Sequence[Answer | None] | None) -> None:
     if legend and analysis.target is not None:
         words = tokens.legend_words(analysis.target.text, view=view)
         tokens.legend(words, scale, key="legend", view=view, greyed=True, changed=True)
-    for column, head in zip(st.columns(_WIDTHS), _HEADS, strict=True):
-        column.caption(head)
+    wording, answer, numbers = st.columns(_WIDTHS)
+    wording.caption("Wording")
+    answer.caption("Answer")
+    with numbers:
+        _beside(_NUMBERS, caption=True)
     for place in shown_rows:
         result = analysis.prompts[place]
         with st.container(key=f"row {result.row.index}", gap="xsmall"):
@@ -87,10 +90,24 @@ def _row(
     if result.trace is None:
         return
     columns[1].text(answer)
-    columns[2].text(findings.probability(result.trace.log_prob), text_alignment="right")
-    columns[3].text(_delta(result), text_alignment="right")
-    columns[4].text(str(explore.rank(result.trace)), text_alignment="right")
-    columns[5].text(f"{explore.entropy(result.trace):.2f}", text_alignment="right")
+    with columns[2]:
+        _beside(
+            (
+                findings.probability(result.trace.log_prob),
+                _delta(result),
+                str(explore.rank(result.trace)),
+                f"{explore.entropy(result.trace):.2f}",
+            )
+        )
+
+
+def _beside(texts: Sequence[str], caption: bool = False) -> None:
+    """Numbers side by side, on a phone too."""
+    for column, text in zip(st.columns(len(texts), wrap=False, gap="xsmall"), texts, strict=True):
+        if caption:
+            column.caption(text, text_alignment="right")
+        else:
+            column.text(text, text_alignment="right")
 
 
 def _head(analysis: Analysis, result: PromptResult) -> None:
