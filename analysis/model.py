@@ -4,6 +4,7 @@ One `LanguageModel` serves all sessions. Its weights never change, and every pas
 lock, chunk by chunk.
 """
 
+import itertools
 import os
 import threading
 import time
@@ -22,6 +23,7 @@ from analysis.results import ModelCard
 
 DTYPES = {"float32": torch.float32, "bfloat16": torch.bfloat16, "float16": torch.float16}
 Report = Callable[[float, str], object]
+_numbers = itertools.count()  # a folder may hold other weights the next time
 
 
 class ModelError(RuntimeError):
@@ -35,6 +37,10 @@ class FairLock:
         self._guard = threading.Lock()
         self._waiting: deque[threading.Lock] = deque()
         self._held = False
+
+    @property
+    def held(self) -> bool:
+        return self._held
 
     def __enter__(self) -> "FairLock":
         with self._guard:
@@ -66,26 +72,37 @@ class FairLock:
                 self._held = False
 
 
-class PassLock(FairLock):
-    """The lock of one model's passes, which sets the float32 matrix kernel while it is held.
+#: One for all models on the processor: they share its cores, and PyTorch's one setting of the matrix kernel.
+_PROCESSOR = FairLock()
+
+
+class PassLock:
+    """The lock of a model's passes; on the processor it sets the float32 matrix kernel while it is held.
 
     "medium" lets PyTorch choose a quicker kernel; the self-test finds out whether that one is as exact.
     """
 
-    def __init__(self, matmul: str = "highest") -> None:
-        super().__init__()
-        self.matmul = matmul
-        self._before = "highest"
+    def __init__(self, device: torch.device, matmul: str = "highest") -> None:
+        self._sets_kernel = device.type == "cpu"
+        self._lock = _PROCESSOR if self._sets_kernel else FairLock()
+        self._matmul = matmul
+        self._before = matmul
+
+    @property
+    def held(self) -> bool:
+        return self._lock.held
 
     def __enter__(self) -> "PassLock":
-        super().__enter__()
-        self._before = torch.get_float32_matmul_precision()
-        torch.set_float32_matmul_precision(self.matmul)
+        self._lock.__enter__()
+        if self._sets_kernel:
+            self._before = torch.get_float32_matmul_precision()
+            torch.set_float32_matmul_precision(self._matmul)
         return self
 
     def __exit__(self, *error: object) -> None:
-        torch.set_float32_matmul_precision(self._before)
-        super().__exit__(*error)
+        if self._sets_kernel:
+            torch.set_float32_matmul_precision(self._before)
+        self._lock.__exit__(*error)
 
 
 @dataclass(frozen=True)
@@ -168,7 +185,8 @@ def assemble(
     try:
         network = forward.take_apart(model)
         encoder = Encoder(name, tokenizer, _end_ids(model, tokenizer), network.vocabulary)
-        can = selftest.run(network, encoder)
+        with PassLock(network.device):
+            can = selftest.run(network, encoder)
     except (forward.UnsupportedModel, selftest.SelfTestError) as error:
         raise ModelError(f"{name} cannot be analysed: {error}") from error
     config = model.config.get_text_config()
@@ -189,9 +207,8 @@ def assemble(
         has_chat_template=encoder.has_chat_template,
         unavailable=can.unavailable,
     )
-    return LanguageModel(
-        f"{name}@{revision}/{shown_dtype}/{device}/{id(model)}", card, network, encoder, PassLock(can.matmul), can
-    )
+    key = f"{name}@{revision}/{shown_dtype}/{device}/{next(_numbers)}"
+    return LanguageModel(key, card, network, encoder, PassLock(network.device, can.matmul), can)
 
 
 def _device(wanted: str) -> torch.device:

@@ -54,7 +54,7 @@ def varied_items(lm: LanguageModel) -> list[Item]:
         item(lm, (*SHARED, *random_ids(9, 5)), (13,)),
         item(lm, SHARED, (13, 14, 15, 16)),
         item(lm, random_ids(12, 6), (33, 34, 35)),
-        item(lm, random_ids(120, 7), (36,)),
+        item(lm, random_ids(90, 7), (36,)),
     ]
 
 
@@ -62,6 +62,11 @@ def traced(lm: LanguageModel, items: Sequence[Item], **how: Any) -> list[Trace]:
     found = traces(lm, items, **how)
     assert all(isinstance(trace, Trace) for trace in found), found
     return found  # type: ignore[return-value]
+
+
+@lru_cache(maxsize=None)
+def oracle(lm: LanguageModel, prompt: tuple[int, ...], target: tuple[int, ...]) -> plain.Plain:
+    return plain.trace(lm.network.model, prompt, target)
 
 
 def close(value: np.ndarray | None, wanted: np.ndarray, relative: float) -> bool:
@@ -74,7 +79,7 @@ def close(value: np.ndarray | None, wanted: np.ndarray, relative: float) -> bool
 def assert_plain(lm: LanguageModel, found: Sequence[Trace], attributions: bool) -> None:
     """Every trace has the values of plain passes over its own prompt."""
     for trace in found:
-        want = plain.trace(lm.network.model, trace.tokens.ids, trace.target.ids)
+        want = oracle(lm, trace.tokens.ids, trace.target.ids)
         np.testing.assert_allclose(trace.target_log_probs, want.log_probs, atol=1e-4, rtol=0)
         np.testing.assert_allclose(trace.next_log_probs, want.next_log_probs, atol=1e-4, rtol=0)
         for layer in range(want.hidden.shape[1]):
@@ -144,7 +149,7 @@ def test_traces_equal_plain_passes(family: str, attributions: bool) -> None:
 
 @pytest.mark.parametrize("attributions", [True, False])
 @given(order=st.permutations(range(10)), count=st.integers(1, 10))
-@settings(max_examples=6)
+@settings(max_examples=4)
 def test_company_and_order_change_nothing(attributions: bool, order: list[int], count: int) -> None:
     lm = loaded("mistral")
     items = [varied_items(lm)[place] for place in order[:count]]
@@ -229,15 +234,16 @@ def test_no_items_make_no_traces() -> None:
 @pytest.mark.parametrize("family", FAMILIES)
 def test_long_prompts_give_what_short_ones_give(family: str, little_memory: None) -> None:
     lm = loaded(family)
-    assert_plain(lm, traced(lm, varied_items(lm)[:9]), True)
-    assert_plain(lm, traced(lm, varied_items(lm)[:9], attributions=False), False)
+    items = varied_items(lm)[1:5]
+    assert_plain(lm, traced(lm, items), True)
+    assert_plain(lm, traced(lm, items, attributions=False), False)
 
 
 def test_a_long_prompt_reports_inside_its_passes(little_memory: None) -> None:
     lm = loaded()
     seen: list[float] = []
     traced(lm, [item(lm, random_ids(40, 1), (31,))], report=seen.append)
-    assert len(seen) >= 3 * lm.network.layers  # forward, recomputation, and the ends
+    assert len(seen) >= 2 * lm.network.layers  # in the forward pass and in the recomputation
     assert seen == sorted(seen)
     assert seen[0] == 0.0
     assert seen[-1] == 1.0
@@ -245,7 +251,7 @@ def test_a_long_prompt_reports_inside_its_passes(little_memory: None) -> None:
 
 
 @given(st.lists(st.sampled_from(range(10)), min_size=1, max_size=10), st.booleans())
-@settings(max_examples=10)
+@settings(max_examples=6)
 def test_progress_rises_from_nothing_to_all(places: list[int], attributions: bool) -> None:
     lm = loaded()
     items = varied_items(lm)
@@ -279,7 +285,7 @@ def test_a_report_that_raises_stops_the_run_and_leaves_nothing_behind(
 
         with pytest.raises(error):
             traces(lm, items, attributions=attributions, report=report)
-        assert not lm.lock._held
+        assert not lm.lock.held
         assert not any("forward" in block.__dict__ for block in lm.network.blocks)
     assert fingerprint(lm) == clean
     after = traced(lm, items, attributions=attributions)
@@ -408,8 +414,8 @@ def test_the_cache_keeps_to_its_bytes(passes: list[tuple[int, int]]) -> None:
     items = [item(lm, random_ids(8, n), (31,)) for n in range(6)]
     one = traced(lm, items[:1])[0]
     cache = TraceCache(limit_bytes=3 * engine._bytes(one))
-    for one in items:
-        traced(lm, [one], cache=cache)
+    for each in items:
+        traced(lm, [each], cache=cache)
     passes.clear()
     for place in (5, 4, 3, 0):
         traced(lm, [items[place]], cache=cache)
