@@ -3,7 +3,7 @@
 import hashlib
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from functools import lru_cache
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -24,7 +24,7 @@ FAMILIES = list(tiny.CONFIGS)
 SHARED = tuple(range(40, 70))  # as long as a chat template with its system prompt
 
 
-@lru_cache
+@cache
 def loaded(family: str = "llama") -> LanguageModel:
     return assemble(tiny.network(family, scale=8.0), tiny.tokenizer(), "tiny")
 
@@ -64,7 +64,7 @@ def traced(lm: LanguageModel, items: Sequence[Item], **how: Any) -> list[Trace]:
     return found  # type: ignore[return-value]
 
 
-@lru_cache(maxsize=None)
+@cache
 def oracle(lm: LanguageModel, prompt: tuple[int, ...], target: tuple[int, ...]) -> plain.Plain:
     return plain.trace(lm.network.model, prompt, target)
 
@@ -367,45 +367,45 @@ def test_half_precision_gives_float32_arrays_near_the_exact_ones(dtype: torch.dt
 
 
 def test_an_edited_prompt_costs_one_prompt(passes: list[tuple[int, int]]) -> None:
-    lm, cache = loaded(), TraceCache()
+    lm, kept = loaded(), TraceCache()
     items = [item(lm, random_ids(8, n), (31,)) for n in range(8)]
-    traced(lm, items, cache=cache)
+    traced(lm, items, cache=kept)
     passes.clear()
     edited = [*items[:3], item(lm, random_ids(8, 99), (31,)), *items[4:]]
-    found = traced(lm, edited, cache=cache)
+    found = traced(lm, edited, cache=kept)
     assert passes == [(1, 8)]
     assert_plain(lm, found, True)
 
 
 def test_equal_ids_under_other_texts_keep_their_own_text(passes: list[tuple[int, int]]) -> None:
-    lm, cache = loaded(), TraceCache()
+    lm, kept = loaded(), TraceCache()
     first = item(lm, random_ids(8, 1), (31,), "first")
     second = Item(tokens_of(first.tokens.ids, "second"), replace(first.target, text="as typed", chosen=False))
-    traced(lm, [first], cache=cache)
+    traced(lm, [first], cache=kept)
     passes.clear()
-    found = traced(lm, [second], cache=cache)[0]
+    found = traced(lm, [second], cache=kept)[0]
     assert passes == []
     assert (found.tokens, found.target) == (second.tokens, second.target)
-    assert traced(lm, [first], cache=cache)[0].tokens.text == "first"
+    assert traced(lm, [first], cache=kept)[0].tokens.text == "first"
 
 
 def test_a_trace_without_attributions_is_made_again_with_them_and_then_serves_both(
     passes: list[tuple[int, int]],
 ) -> None:
-    lm, cache = loaded(), TraceCache()
+    lm, kept = loaded(), TraceCache()
     one = item(lm, random_ids(8, 1), (31,))
-    assert traced(lm, [one], attributions=False, cache=cache)[0].saliency is None
-    assert traced(lm, [one], attributions=True, cache=cache)[0].saliency is not None
+    assert traced(lm, [one], attributions=False, cache=kept)[0].saliency is None
+    assert traced(lm, [one], attributions=True, cache=kept)[0].saliency is not None
     passes.clear()
-    assert traced(lm, [one], attributions=False, cache=cache)[0].saliency is not None
-    assert traced(lm, [one], attributions=True, cache=cache)[0].saliency is not None
+    assert traced(lm, [one], attributions=False, cache=kept)[0].saliency is not None
+    assert traced(lm, [one], attributions=True, cache=kept)[0].saliency is not None
     assert passes == []
 
 
 def test_other_targets_after_one_prompt_are_other_entries() -> None:
-    lm, cache = loaded(), TraceCache()
+    lm, kept = loaded(), TraceCache()
     ids = random_ids(8, 1)
-    found = [traced(lm, [item(lm, ids, target)], cache=cache)[0] for target in ((31,), (32,), (31, 32))]
+    found = [traced(lm, [item(lm, ids, target)], cache=kept)[0] for target in ((31,), (32,), (31, 32))]
     assert_plain(lm, found, True)
 
 
@@ -413,25 +413,25 @@ def test_the_cache_keeps_to_its_bytes(passes: list[tuple[int, int]]) -> None:
     lm = loaded()
     items = [item(lm, random_ids(8, n), (31,)) for n in range(6)]
     one = traced(lm, items[:1])[0]
-    cache = TraceCache(limit_bytes=3 * engine._bytes(one))
+    kept = TraceCache(limit_bytes=3 * engine._bytes(one))
     for each in items:
-        traced(lm, [each], cache=cache)
+        traced(lm, [each], cache=kept)
     passes.clear()
     for place in (5, 4, 3, 0):
-        traced(lm, [items[place]], cache=cache)
+        traced(lm, [items[place]], cache=kept)
     assert len(passes) == 1  # the last three are still there
     arrays = (one.next_log_probs, one.hidden, one.gradient, one.saliency, one.gradient_x_input)
     assert engine._bytes(one) >= sum(array.nbytes for array in arrays if array is not None)
 
 
 def test_a_stopped_run_keeps_the_chunks_that_were_done(passes: list[tuple[int, int]], little_memory: None) -> None:
-    lm, cache = loaded(), TraceCache()
+    lm, kept = loaded(), TraceCache()
     items = [item(lm, random_ids(8 + n, n), (31,)) for n in range(4)]
     stopper: Callable[[float], None] = lambda share: (_ for _ in ()).throw(Stop) if share >= 0.5 else None  # noqa: E731
     with pytest.raises(Stop):
-        traces(lm, items, cache=cache, report=stopper)
+        traces(lm, items, cache=kept, report=stopper)
     passes.clear()
-    traced(lm, items, cache=cache)
+    traced(lm, items, cache=kept)
     assert 0 < len(passes) < 4
 
 
