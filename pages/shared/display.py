@@ -41,7 +41,7 @@ def finding(sentence: str) -> None:
 def notes(found: Sequence[Note]) -> None:
     """Notes, one a line, with an icon for their level."""
     for note in found:
-        with st.container(horizontal=True, gap="xsmall", vertical_alignment="top"):
+        with st.container(horizontal=True, wrap=False, gap="xsmall", vertical_alignment="top"):
             st.markdown(_ICONS[note.level], width="content")
             st.text(note.text, width="stretch")
 

@@ -10,8 +10,8 @@ from analysis.results import Analysis, Answer, PromptResult, Trace
 from analysis.tokens import GROUPINGS, Grouping, shown
 from pages.shared import display, draft, session, tokens
 
-_WIDTHS = (6.4, 2.8, 3.6)
-_NUMBERS = ("p(target)", "Δ, nats", "Rank", "Entropy")
+_WIDTHS = (6.4, 2.8, 0.9, 0.9, 0.7, 0.9)
+_HEADS = ("Wording", "Answer", "p(target)", "Δ nats", "Rank", "Entropy")
 _AT_ONCE = 12
 VIEWS: tuple[tokens.View, ...] = ("signed", "magnitude")
 _SORTS = ("as written", "Δ, lowest first", "Δ, highest first")
@@ -32,11 +32,9 @@ def table(analysis: Analysis, answers: Sequence[Answer | None] | None) -> None:
     if legend and analysis.target is not None:
         words = tokens.legend_words(analysis.target.text, view=view)
         tokens.legend(words, scale, key="legend", view=view, greyed=True, changed=True)
-    wording, answer, numbers = st.columns(_WIDTHS)
-    wording.caption("Wording")
-    answer.caption("Answer")
-    with numbers:
-        _beside(_NUMBERS, caption=True)
+    with st.container(key="heads"):
+        for place, (column, head) in enumerate(zip(st.columns(_WIDTHS), _HEADS, strict=True)):
+            column.caption(head, text_alignment="right" if place > 1 else "left")
     for place in shown_rows:
         result = analysis.prompts[place]
         with st.container(key=f"row {result.row.index}", gap="xsmall"):
@@ -90,24 +88,16 @@ def _row(
     if result.trace is None:
         return
     columns[1].text(answer)
-    with columns[2]:
-        _beside(
-            (
-                findings.probability(result.trace.log_prob),
-                _delta(result),
-                str(explore.rank(result.trace)),
-                f"{explore.entropy(result.trace):.2f}",
-            )
-        )
-
-
-def _beside(texts: Sequence[str], caption: bool = False) -> None:
-    """Numbers side by side, on a phone too."""
-    for column, text in zip(st.columns(len(texts), wrap=False, gap="xsmall"), texts, strict=True):
-        if caption:
-            column.caption(text, text_alignment="right")
-        else:
-            column.text(text, text_alignment="right")
+    numbers = {
+        "p": findings.probability(result.trace.log_prob),
+        "delta": _delta(result),
+        "rank": str(explore.rank(result.trace)),
+        "entropy": f"{explore.entropy(result.trace):.2f}",
+    }
+    for column, (name, text) in zip(columns[2:], numbers.items(), strict=True):
+        # The key is for the style sheet, which names the number where the columns are stacked.
+        with column.container(key=f"number {name} {result.row.index}"):
+            st.text(text, text_alignment="right")
 
 
 def _head(analysis: Analysis, result: PromptResult) -> None:
