@@ -4,9 +4,13 @@ import os
 import shutil
 import sys
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 from hypothesis import HealthCheck, settings
+
+if TYPE_CHECKING:
+    from analysis.model import LanguageModel
 
 os.environ["HF_HUB_OFFLINE"] = "1"
 
@@ -47,10 +51,18 @@ def _saved(folder: Path, with_template: bool) -> Path:
     from tests import tiny
 
     model = tiny.network("llama")
-    model.config.max_position_embeddings = 1024  # the longest example has 700 bytes
+    model.config.max_position_embeddings = 1024  # nearly every letter of an example is a token
     model.save_pretrained(folder)
     tiny.tokenizer(template=tiny.TEMPLATE if with_template else None).save_pretrained(folder)
     return folder
+
+
+@pytest.fixture(scope="session")
+def default_lm(default_model_folder: Path) -> "LanguageModel":
+    """The embedded default model, loaded once for all tests; nothing may change it."""
+    from analysis.model import ModelSpec, load
+
+    return load(ModelSpec("default"))
 
 
 @pytest.fixture(scope="session")

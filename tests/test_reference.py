@@ -14,7 +14,7 @@ import pytest
 from analysis import taylor
 from analysis.answers import answers
 from analysis.encoding import encode, encode_target
-from analysis.model import LanguageModel, ModelSpec, load
+from analysis.model import LanguageModel
 from analysis.prompts import Prompt
 from analysis.responses import response_log_probs
 from analysis.results import Trace
@@ -28,8 +28,8 @@ LAYERS = 31
 
 
 @pytest.fixture(scope="session")
-def lm(default_model_folder: Path) -> LanguageModel:
-    return load(ModelSpec(str(default_model_folder)))
+def lm(default_lm: LanguageModel) -> LanguageModel:
+    return default_lm
 
 
 @dataclass(frozen=True, eq=False)
