@@ -2,7 +2,7 @@
 
 import streamlit as st
 
-from analysis import findings
+from analysis import candidate_findings, findings
 from analysis.charts import candidates as candidate_charts
 from analysis.charts import deltas, next_tokens, states
 from pages.shared import comparison, display, export, rows, session
@@ -15,6 +15,8 @@ chosen = session.selected(analysis)
 look = display.look()
 
 display.finding(findings.explore(analysis, answers))
+if candidates is not None:
+    st.text(candidate_findings.candidates(analysis, candidates))
 display.notes(analysis.notes)
 export.draw(page, analysis, answers, candidates)
 rows.table(analysis, answers)

@@ -34,8 +34,8 @@ def plane(analysis: Analysis, look: Look, chosen: int, how_to_read: str) -> None
 
 @st.fragment
 def distances(analysis: Analysis, look: Look, chosen: int, how_to_read: str) -> None:
-    """How far each wording's state is from the reference's, layer by layer."""
-    results = _traced(analysis)
+    """How far each wording's state is from the reference's, layer by layer; controls would distort the mean."""
+    results = [result for result in _traced(analysis) if not result.row.is_control]
     with st.container(horizontal=True, vertical_alignment="bottom"):
         view = st.segmented_control(
             "Distance", ("raw", "relative", "cosine"), default="raw", required=True, key="distance view"

@@ -97,7 +97,7 @@ def _row(
     for column, (name, text) in zip(columns[2:], numbers.items(), strict=True):
         # The key is for the style sheet, which names the number where the columns are stacked.
         with column.container(key=f"number {name} {result.row.index}"):
-            st.text(text, text_alignment="right")
+            st.text(text, width="stretch", text_alignment="right")
 
 
 def _head(analysis: Analysis, result: PromptResult) -> None:
