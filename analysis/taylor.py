@@ -66,32 +66,38 @@ class Pair:
 
 def pairs(analysis: Analysis) -> tuple[Pair, ...]:
     """Every a < b among the prompts that have a trace."""
-    return tuple(
-        pair(analysis, a, b) for a, b in combinations(_traced(analysis), 2)
-    )  # fmt: skip
+    return _pairs(analysis, list(combinations(_traced(analysis), 2)))
 
 
 def against_reference(analysis: Analysis) -> tuple[Pair, ...]:
     """The reference with every other prompt that has a trace; none where the reference has none."""
     places = _traced(analysis)
-    return tuple(pair(analysis, 0, b) for b in places[1:]) if places[:1] == [0] else ()
+    return _pairs(analysis, [(0, b) for b in places[1:]]) if places[:1] == [0] else ()
 
 
 def pair(analysis: Analysis, a: int, b: int) -> Pair:
     """The prompts at places `a` and `b`, which must have traces."""
-    trace_a, trace_b = analysis.prompts[a].trace, analysis.prompts[b].trace
-    if trace_a is None or trace_b is None:
-        raise ValueError(f"prompt {a if trace_a is None else b} could not be analysed, so it cannot be compared")
+    for place in (a, b):
+        if analysis.prompts[place].trace is None:
+            raise ValueError(f"prompt {place} could not be analysed, so it cannot be compared")
+    return _pairs(analysis, [(a, b)])[0]
+
+
+def _pairs(analysis: Analysis, places: list[tuple[int, int]]) -> tuple[Pair, ...]:
+    traces = {place: analysis.prompts[place].trace for both in places for place in both}
+    # Each prompt's probabilities once: a pair then takes half the time.
+    distributions = {place: _distribution(trace.next_log_probs) for place, trace in traces.items() if trace}
     linear_head = all(name != "certified bounds" for name, _ in analysis.model.unavailable)
-    own = trace_a.target.ids != trace_b.target.ids
-    return Pair(
-        a=a,
-        b=b,
-        delta=trace_b.log_prob - trace_a.log_prob,
-        own_target=own,
-        tokens=tuple(compare(trace_a, trace_b, k, linear_head) for k in range(1 if own else len(trace_a.target))),
-        jsd=jsd(trace_a.next_log_probs, trace_b.next_log_probs),
-    )
+    made = []
+    for a, b in places:
+        one, other = traces[a], traces[b]
+        assert one is not None
+        assert other is not None
+        own = one.target.ids != other.target.ids
+        tokens = tuple(compare(one, other, k, linear_head) for k in range(1 if own else len(one.target)))
+        divergence = _jsd(*distributions[a], *distributions[b])
+        made.append(Pair(a, b, other.log_prob - one.log_prob, own, tokens, divergence))
+    return tuple(made)
 
 
 @np.errstate(invalid="ignore", over="ignore")  # what cannot be computed is NaN, not a warning
@@ -144,14 +150,20 @@ def jsd(log_p: Float[np.ndarray, " vocab"], log_q: Float[np.ndarray, " vocab"]) 
     Per token, log p − log m = ln 2 − log(1 + q/p) with m the mean of p and q, all of it in log space:
     finite where a probability underflows, and exactly 0 for equal distributions.
     """
-    log_p, log_q = np.asarray(log_p, dtype=np.float64), np.asarray(log_q, dtype=np.float64)
-    possible = np.isfinite(log_p) | np.isfinite(log_q)
-    if not possible.all():
-        log_p, log_q = log_p[possible], log_q[possible]
-    rise = np.clip(log_q - log_p, -1e4, 1e4)  # a probability of exactly 0 is infinitely far
+    return _jsd(*_distribution(log_p), *_distribution(log_q))
+
+
+def _distribution(logs: Float[np.ndarray, " vocab"]) -> tuple[np.ndarray, np.ndarray]:
+    """Log-probs and probabilities in float64; a probability of exactly 0 gets a finite log that stays 0."""
+    finite = np.maximum(np.asarray(logs, dtype=np.float64), -1e4)
+    return finite, np.exp(finite)
+
+
+def _jsd(log_p: np.ndarray, p: np.ndarray, log_q: np.ndarray, q: np.ndarray) -> float:
+    rise = log_q - log_p
     growth = np.logaddexp(0.0, rise)  # log(1 + q/p)
     ln2 = np.logaddexp(0.0, 0.0)
-    total = np.exp(log_p) @ (ln2 - growth) + np.exp(log_q) @ (ln2 - (growth - rise))
+    total = p @ (ln2 - growth) + q @ (ln2 - (growth - rise))
     return min(max(float(total) / 2, 0.0), math.log(2))
 
 
