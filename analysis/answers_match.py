@@ -11,7 +11,10 @@ MATCHES: tuple[Match, ...] = ("first line", "first token", "whole text", "contai
 
 
 def normalised(text: str) -> str:
-    """The first line that is not blank, case-folded, without white space and punctuation at its ends."""
+    """The first line that is not blank, case-folded, without white space and punctuation at its ends.
+
+    A line of punctuation alone stays as it is.
+    """
     return _bare(text).casefold()
 
 
@@ -34,7 +37,7 @@ def same_answer(a: Answer | None, b: Answer | None, match: Match = "first line")
 def is_expected(answer: Answer, expected: str, match: Match = "contains") -> bool:
     """Whether an answer is the expected one; "contains" finds it as whole words (`contains`)."""
     if match == "contains":
-        return contains(answer.text, _bare(expected) or expected.strip())
+        return contains(answer.text, _bare(expected))
     wanted = normalised(expected)
     if match == "first token":
         return wanted.startswith(answer_key(answer, match)) and bool(answer_key(answer, match))
@@ -57,5 +60,5 @@ def contains(text: str, words: str) -> bool:
 
 
 def _bare(text: str) -> str:
-    line = next((line for line in text.splitlines() if line.strip()), "")
-    return line.strip().strip(".,;:!?\"'“”‘’ ")
+    line = next((line for line in text.splitlines() if line.strip()), "").strip()
+    return line.strip(".,;:!?\"'“”‘’ ") or line
