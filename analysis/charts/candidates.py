@@ -9,7 +9,7 @@ from jaxtyping import Float
 from analysis.candidates import gold, winner
 from analysis.charts import grid, words
 from analysis.charts.look import Cell, Look
-from analysis.charts.rows import row_hover, row_label
+from analysis.charts.rows import row_hovers, row_label
 from analysis.results import Analysis, CandidateScores, PromptResult
 
 HOW_TO_READ = """
@@ -88,34 +88,39 @@ def _row(
     shares = _shares(values)
     best, right = winner(found, per_token), gold(result, found.texts)
     places = {name: place for place, name in enumerate(_named(found.texts))}
+    lines = [[f"{words.wrapped(text)} is not among this wording’s answers"] for text, _ in columns]
+    for column, name in enumerate(columns):
+        if (place := places.get(name)) is not None:
+            notes = [
+                note for note, true in (("the winner", place == best), ("the expected answer", place == right)) if true
+            ]
+            lines[column] = [*_lines(found, place), f"{100 * shares[place]:.0f} % of the answers{_listed(notes)}"]
     squares = []
-    for name in columns:
+    for name, hover in zip(columns, row_hovers(result, lines), strict=True):
         place = places.get(name)
+        data = (result.row.index, place)
         if place is None:
-            hover = row_hover(result, f"{words.wrapped(name[0])} is not among this wording’s answers", whole=False)
-            squares.append(grid.Square(None, "", hover, (result.row.index, None)))
-            continue
-        count = len(found.log_probs[place])
-        notes = [
-            note for note, true in (("the winner", place == best), ("the expected answer", place == right)) if true
-        ]
-        lines = [
-            f"<b>{words.wrapped(name[0])}</b>",
-            f"log p = {words.number(found.sums[place], 3)} nats, p = {words.percent(found.sums[place])}",
-            f"{count} token{'s' if count > 1 else ''}, mean {words.number(found.means[place], 3)} nats per token",
-            f"{100 * shares[place]:.0f} % of the declared answers{''.join(', ' + note for note in notes)}",
-        ]
-        squares.append(
-            grid.Square(
-                value=float(shares[place]),
-                text=words.number(values[place], decimals),
-                hover=row_hover(result, *lines, whole=False),
-                customdata=(result.row.index, place),
-                strong=place == best,
-                boxed=place == right,
+            squares.append(grid.Square(None, "", hover, data))
+        else:
+            text = words.number(values[place], decimals)
+            squares.append(
+                grid.Square(float(shares[place]), text, hover, data, strong=place == best, boxed=place == right)
             )
-        )
     return squares
+
+
+def _lines(found: CandidateScores, place: int) -> list[str]:
+    """What a hover says of one candidate."""
+    count = len(found.log_probs[place])
+    return [
+        f"<b>{words.wrapped(found.texts[place])}</b>",
+        f"log p = {words.number(found.sums[place], 3)} nats, p = {words.percent(found.sums[place])}",
+        f"{count} token{'s' if count > 1 else ''}, mean {words.number(found.means[place], 3)} nats per token",
+    ]
+
+
+def _listed(notes: Sequence[str]) -> str:
+    return "".join(f", {note}" for note in notes)
 
 
 def _verdict(result: PromptResult, found: CandidateScores, per_token: bool) -> bool | None:

@@ -58,7 +58,7 @@ def delta_bars(analysis: Analysis, look: Look, selected: int | None = None) -> g
     return rows.row_figure(
         [rows.bars(deltas, colours, [PATTERNS[bar.pattern] for bar in drawn], look), *_legend(drawn, target, look)],
         look,
-        title=f"Δ log p({target}) by wording",
+        title=f"Δ log p({words.brief(analysis.target.text, 16) if analysis.target else 'target'}) by wording",
         description=_description(analysis, drawn),
         table=_table(analysis),
         labels=[rows.row_label(bar.result, look, selected) for bar in drawn],
@@ -139,7 +139,7 @@ def _legend(bars: list[_Bar], target: str, look: Look) -> list[go.Bar]:
 
 def _description(analysis: Analysis, bars: list[_Bar]) -> str:
     target = repr(analysis.target.text) if analysis.target else "the target"
-    compared = [bar for bar in bars[1:] if bar.delta is not None]
+    compared = [bar for bar in bars if bar.delta is not None and bar.result.row.index != 0]
     if not compared:
         return f"Bar chart of the change of log p({target}): there is no other wording to compare with the reference."
     lowest = min(compared, key=lambda bar: bar.delta or 0.0)

@@ -46,25 +46,35 @@ def squares(rows: Sequence[Sequence[Square]], scale: list[list[float | str]], lo
         ygap=2,
         name="colours",
     )
-    marks = go.Scatter(
+    # A selection dims what is not selected unless its colour is given, and that is one colour for a trace.
+    shades = [look.muted if cell.value is None else text_on(cell.value, scale) for _, _, cell in placed]
+    return [
+        heat,
+        *(
+            _marks([spot for spot, own in zip(placed, shades, strict=True) if own == shade], shade, look)
+            for shade in dict.fromkeys(shades)
+        ),
+    ]
+
+
+def _marks(placed: Sequence[tuple[int, int, Square]], shade: str, look: Look) -> go.Scatter:
+    """Numbers in one colour, with unseen markers that answer hovers and clicks."""
+    return go.Scatter(
         x=[x for x, _, _ in placed],
         y=[y for _, y, _ in placed],
         mode="markers+text",
         marker={"symbol": "square", "size": look.row - 4, "opacity": 0, "color": look.neutral},
         text=[f"<b>{cell.text}</b>" if cell.strong else cell.text for _, _, cell in placed],
-        textfont={
-            "size": look.size - 1,
-            "color": [look.muted if cell.value is None else text_on(cell.value, scale) for _, _, cell in placed],
-        },
+        textfont={"size": look.size - 1, "color": shade},
         customdata=[list(cell.customdata) for _, _, cell in placed],
         hovertext=[cell.hover for _, _, cell in placed],
         hoverinfo="text",
-        hoverlabel={"bgcolor": "#1e2229" if look.dark else "#ffffff"},
-        unselected={"marker": {"opacity": 0}, "textfont": {}},
+        hoverlabel={"bgcolor": look.raised},
+        selected={"marker": {"opacity": 0}, "textfont": {"color": shade}},
+        unselected={"marker": {"opacity": 0}, "textfont": {"color": shade}},
         name="cells",
         showlegend=False,
     )
-    return [heat, marks]
 
 
 def boxes(rows: Sequence[Sequence[Square]], look: Look) -> list[dict[str, Any]]:

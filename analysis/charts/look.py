@@ -51,6 +51,11 @@ class Look:
         return "#14171c" if self.dark else "#ffffff"
 
     @property
+    def raised(self) -> str:
+        """The ground of what floats over the paper."""
+        return "#1e2229" if self.dark else "#ffffff"
+
+    @property
     def muted(self) -> str:
         """Secondary text, and values that say nothing."""
         return "#a3abb6" if self.dark else "#5b6470"
@@ -163,7 +168,7 @@ def template(look: Look) -> go.layout.Template:
             "hovermode": "closest",
             "hoverlabel": {
                 "align": "left",
-                "bgcolor": "#1e2229" if look.dark else "#ffffff",
+                "bgcolor": look.raised,
                 "bordercolor": look.muted,
                 "font": {"family": FONT, "size": look.size, "color": look.ink},
                 "namelength": -1,
@@ -212,25 +217,22 @@ def figure(
     """
     top = _above(look, legend or bool(subtitle))
     total = height + top + 12
-    made = go.Figure(list(traces))
-    made.update_layout(
-        template=template(look),
-        height=total,
-        margin={"l": 8, "r": 14, "t": top, "b": 12},
-        showlegend=legend,
-        meta={
-            "description": description,
-            "table": {name: [_plain(v) for v in column] for name, column in table.items()},
-        },
-        title={
-            "text": f"<b>{title}</b>",
-            "y": 1 - 8 / total,
-            "subtitle": {"text": subtitle, "font": {"size": max(look.size - 1, 12), "color": look.muted}},
-        },
-        legend={"y": 1 - (2.2 * look.size + 6) / total},
-    )
-    made.update_layout(**layout)
-    return made
+    words = {
+        "text": f"<b>{title}</b>",
+        "y": 1 - 8 / total,
+        "subtitle": {"text": subtitle, "font": {"size": max(look.size - 1, 12), "color": look.muted}},
+    }
+    data = {name: [_plain(value) for value in column] for name, column in table.items()}
+    common = {
+        "template": template(look),
+        "height": total,
+        "margin": {"l": 8, "r": 14, "t": top, "b": 12},
+        "showlegend": legend,
+        "meta": {"description": description, "table": data},
+        "title": words,
+        "legend": {"y": 1 - (2.2 * look.size + 6) / total},
+    }
+    return go.Figure(list(traces), {**common, **layout})
 
 
 def _above(look: Look, legend: bool) -> int:

@@ -8,7 +8,7 @@ import plotly.graph_objects as go
 
 from analysis.charts import grid, words
 from analysis.charts.look import Look
-from analysis.charts.rows import row_hover, row_label
+from analysis.charts.rows import row_hovers, row_label
 from analysis.results import Analysis, PromptResult, Trace
 
 HOW_TO_READ = """
@@ -26,8 +26,7 @@ several tokens begins with a token that may begin other answers too. A token wit
 prompt that ends in a space, or a question without an answer cue, often moves probability to a line break or to the end of
 the turn: that is a matter of form, not of knowledge.
 
-**Source.** Radford et al., "Language Models are Unsupervised Multitask Learners", 2019, for the model; the comparison is
-plain reading of its output.
+**Source.** The model's own output; nothing is estimated.
 """
 
 
@@ -90,29 +89,26 @@ def _labels(tokens: Sequence[tuple[int, str]]) -> list[str]:
 def _row(result: PromptResult, tokens: Sequence[tuple[int, str]]) -> list[grid.Square]:
     trace = _trace(result)
     top = int(trace.next_log_probs.argmax())
-    target = trace.target.ids[0]
-    cells = []
-    for token, piece in tokens:
-        log_prob = float(trace.next_log_probs[token])
-        note = "the likeliest token" if token == top else f"rank {int((trace.next_log_probs > log_prob).sum()) + 1}"
-        aim = ", the target’s first token" if token == target else ""
-        lines = [
-            f"p({words.brief(piece, 40)}) = {words.percent(log_prob)}, log p = {words.number(log_prob, 3)} nats",
-            f"{note}{aim} · id {token}",
-        ]
-        cells.append(
-            grid.Square(
-                value=math.exp(min(log_prob, 0.0)),
-                text=_per_cent(math.exp(min(log_prob, 0.0))),
-                hover=row_hover(result, *lines, whole=False),
-                customdata=(result.row.index, token),
-                strong=token == top,
-                boxed=token == target,
-            )
-        )
     rest = max(0.0, 1.0 - sum(math.exp(min(float(trace.next_log_probs[token]), 0.0)) for token, _ in tokens))
-    hover = row_hover(result, f"all other tokens together: {100 * rest:.1f} %", whole=False)
-    return [*cells, grid.Square(None, _per_cent(rest), hover, (result.row.index, None))]
+    lines = [_lines(trace, token, piece) for token, piece in tokens]
+    *hovers, of_rest = row_hovers(result, [*lines, [f"all other tokens together: {100 * rest:.1f} %"]])
+    cells = []
+    for (token, _), hover in zip(tokens, hovers, strict=True):
+        p = math.exp(min(float(trace.next_log_probs[token]), 0.0))
+        data = (result.row.index, token)
+        cells.append(grid.Square(p, _per_cent(p), hover, data, strong=token == top, boxed=token == trace.target.ids[0]))
+    return [*cells, grid.Square(None, _per_cent(rest), of_rest, (result.row.index, None))]
+
+
+def _lines(trace: Trace, token: int, piece: str) -> list[str]:
+    """What a hover says of one token."""
+    log_prob = float(trace.next_log_probs[token])
+    rank = int((trace.next_log_probs > log_prob).sum()) + 1
+    aim = ", the target’s first token" if token == trace.target.ids[0] else ""
+    return [
+        f"p({words.brief(piece, 40)}) = {words.percent(log_prob)}, log p = {words.number(log_prob, 3)} nats",
+        f"{'the likeliest token' if rank == 1 else f'rank {rank}'}{aim} · id {token}",
+    ]
 
 
 def _per_cent(p: float) -> str:

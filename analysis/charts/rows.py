@@ -18,19 +18,20 @@ def row_label(result: PromptResult, look: Look, selected: int | None = None) -> 
     return f"<b>{label}</b>" if result.row.index == selected else label
 
 
-def row_hover(result: PromptResult, *lines: str, whole: bool = True) -> str:
-    """What a hover says of a wording: its whole name, the lines given (Plotly's text), and its text.
+def row_hover(result: PromptResult, *lines: str) -> str:
+    """What a hover says of a wording: its whole name, the lines given (Plotly's text), the whole text."""
+    return "<br>".join([_head(result), *lines, words.wrapped(result.row.prompt.text)])
 
-    `whole` False is for charts with many points a row: their hovers have the beginning of the text.
-    """
+
+def row_hovers(result: PromptResult, points: Sequence[Sequence[str]]) -> list[str]:
+    """The same for every point of a wording that has many, with the beginning of its text."""
+    head, text = _head(result), words.wrapped(result.row.prompt.text, BEGINNING)
+    return ["<br>".join([head, *lines, text]) for lines in points]
+
+
+def _head(result: PromptResult) -> str:
     kind = "" if result.row.kind in ("reference", result.label) else f" · {words.escaped(result.row.kind)}"
-    return "<br>".join(
-        [
-            f"<b>{words.wrapped(result.label)}</b>{kind}",
-            *lines,
-            words.wrapped(result.row.prompt.text, *([] if whole else [BEGINNING])),
-        ]
-    )
+    return f"<b>{words.wrapped(result.label)}</b>{kind}"
 
 
 def bars(values: Sequence[float], colours: Sequence[str], hatches: Sequence[str], look: Look) -> go.Bar:
@@ -90,6 +91,7 @@ def row_figure(
         customdata=[list(data) for data in customdata],
         hovertext=list(hovers),
         hoverinfo="text",
+        selected={"marker": {"opacity": 0}},
         unselected={"marker": {"opacity": 0}},
         name="rows",
         showlegend=False,

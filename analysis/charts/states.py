@@ -10,7 +10,7 @@ from jaxtyping import Float
 from analysis.charts import words
 from analysis.charts.labels import placed_labels, spread
 from analysis.charts.look import Cell, Look, colour, dash, figure, key, symbol
-from analysis.charts.rows import row_hover
+from analysis.charts.rows import row_hover, row_hovers
 from analysis.dispersion import Dispersion, Plane
 from analysis.results import PromptResult
 
@@ -54,8 +54,8 @@ what the output head reads.
 belongs to a wording that ends in the same token as the reference.
 
 **How it can mislead.** Raw distances grow with the norm of the states and jump at the final norm, so a rise may be one of
-scale alone: compare the relative and the cosine view. In a few dimensions of very large values the raw and cosine views may be
-decided. A large distance is no proof of a different answer. On the logarithmic scale zeros cannot be drawn.
+scale alone: compare the relative and the cosine view. A few dimensions with very large values may decide the raw and the cosine
+view. A large distance is no proof of a different answer. On the logarithmic scale zeros cannot be drawn.
 
 **Source.** Liu & Chu, "Understanding the Prompt Sensitivity", ACL 2026, arXiv 2604.18389.
 """
@@ -106,7 +106,8 @@ def plane(
             for place, result in enumerate(results)
         ],
         hoverinfo="text",
-        unselected={"marker": {"opacity": 1}},
+        selected={"textfont": {"color": look.ink}},
+        unselected={"marker": {"opacity": 1}, "textfont": {"color": look.ink}},
         name="wordings",
     )
     one, two = (f"{100 * share:.0f} %" for share in states.explained)
@@ -191,6 +192,7 @@ def distance_by_layer(
         },
         height=height,
         legend=False,
+        hoverdistance=-1,  # the nearest line
         xaxis={
             "title": {"text": f"layer (0: into the first block, {last}: after the final norm)"},
             "range": [-0.3, last + 0.3],
@@ -222,13 +224,15 @@ def _line(
     return go.Scatter(
         x=list(range(len(row))),
         y=_drawn(row, log),
-        mode="lines",
+        mode="lines+markers",  # lines alone report no selection
+        marker={"color": colour(index, look), "size": 8, "opacity": 0},
+        selected={"marker": {"opacity": 0}},
+        unselected={"marker": {"opacity": 0}},
         line={"color": colour(index, look), "width": look.line + (2 if chosen else 0), "dash": dash(index)},
         customdata=[[index, layer] for layer in range(len(row))],
-        hovertext=[
-            row_hover(result, f"layer {layer}: {words.number(v, 4)} ({view})", whole=False)
-            for layer, v in enumerate(row)
-        ],
+        hovertext=row_hovers(
+            result, [[f"layer {layer}: {words.number(v, 4)} ({view})"] for layer, v in enumerate(row)]
+        ),
         hoverinfo="text",
         name=words.brief(result.label),
     )

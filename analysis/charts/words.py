@@ -93,12 +93,14 @@ def probability(target: str, foil: str | None = None) -> str:
 
 def log_probability(target: str, foil: str | None = None) -> str:
     """The same in nats, for an axis: "log p(·Paris)", "log p(·Paris) − log p(·Rome)"."""
-    what = f"log p({brief(target, 20)})"
-    return what if foil is None else f"{what} − log p({brief(foil, 20)})"
+    what = f"log p({brief(target, 10)})"
+    return what if foil is None else f"{what} − log p({brief(foil, 10)})"
 
 
 def width(text: str) -> int:
     """Columns of a fixed-width font: two for wide characters, none for marks."""
+    if text.isascii() and text.isprintable():
+        return len(text)
     return sum(
         0 if unicodedata.category(c) in ("Mn", "Me", "Cf") else 2 if unicodedata.east_asian_width(c) in "WF" else 1
         for c in text
