@@ -23,8 +23,8 @@ absolute value of leave-one-out (both magnitudes).
 **Reading it.** 1 is the same ranking, 0 none in common, −1 the opposite one. The scale always runs from −1 to 1.
 
 **How it can mislead.** With few tokens ρ is little more than chance: scores of ten tokens that have nothing to do with each other
-reach |ρ| = 0.56 one time in ten. Leave-one-out is a yardstick, not the truth: it shifts positions, makes texts that nobody writes, and misses what two tokens
-do only together.
+reach |ρ| = 0.56 one time in ten. Leave-one-out is a yardstick, not the truth: it shifts positions, makes texts that nobody
+writes, and misses what two tokens do only together.
 
 **Source.** Spearman 1904; the comparison after Jain & Wallace, "Attention is not Explanation", NAACL 2019.
 """
