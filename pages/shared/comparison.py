@@ -94,7 +94,7 @@ def pair(analysis: Analysis, chosen: int) -> None:
         "Wording",
         indices,
         index=indices.index(chosen),
-        format_func=lambda index: results[index].label,
+        format_func=lambda index: shown(results[index].label),
         key=f"closer {chosen}",
         width=320,
     )
@@ -107,7 +107,7 @@ def pair(analysis: Analysis, chosen: int) -> None:
         assert base.trace is not None
         p, nats = findings.probability(result.trace.log_prob), result.trace.log_prob
         per_token = f", {nats / len(result.trace.target):.2f} a token" if len(result.trace.target) > 1 else ""
-        st.text(f"{result.label}: p {p}, {nats:.2f} nats{per_token}")
+        st.text(f"{shown(result.label)}: p {p}, {nats:.2f} nats{per_token}")
         tokens.strip(
             result.trace.tokens,
             result.trace.gradient_x_input,
@@ -138,8 +138,8 @@ def _per_target_token(reference: PromptResult, other: PromptResult) -> None:
     st.dataframe(
         {
             "token": [shown(piece) for piece in reference.trace.target.pieces],
-            reference.label: [round(float(x), 3) for x in a],
-            other.label: [round(float(x), 3) for x in b],
+            "reference": [round(float(x), 3) for x in a],
+            f"wording “{shown(other.label)}”": [round(float(x), 3) for x in b],
             "Δ": [round(float(y - x), 3) for x, y in zip(a, b, strict=True)],
         },
         key="per target token",

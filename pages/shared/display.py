@@ -28,8 +28,12 @@ def look() -> Look:
 
 def presenter_toggle() -> None:
     """Larger type, kept for all pages."""
+
+    def keep() -> None:
+        st.session_state["presenter kept"] = st.session_state["presenter"]
+
     kept = bool(st.session_state.get("presenter kept"))
-    st.session_state["presenter kept"] = st.toggle("Presenter mode (larger type)", value=kept, key="presenter")
+    st.toggle("Presenter mode (larger type)", value=kept, key="presenter", on_change=keep)
 
 
 def finding(sentence: str) -> None:

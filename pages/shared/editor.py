@@ -244,7 +244,7 @@ def _variant(index: int, key: int, variant: Variant) -> None:
             st.checkbox, f"Use rewording {index}", f"on {key}", variant.enabled,
             lambda on: draft.change_variant(key, enabled=on), label_visibility="collapsed",
         )  # fmt: skip
-        st.text(f"{draft.current().prompt_set.label(index)} · {variant.kind}", width="stretch")
+        st.text(f"{shown(draft.current().prompt_set.label(index))} · {shown(variant.kind)}", width="stretch")
     with st.container(horizontal=True, gap="xsmall", vertical_alignment="center"):
         more = st.popover("Details", key=_key(f"details {key}"), on_change="rerun", type="tertiary")
         st.button(

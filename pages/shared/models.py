@@ -29,8 +29,10 @@ def _loaded(spec: ModelSpec) -> Loaded:
     with place.container():
         st.text("The model is being made ready. The first time, it is fetched and converted.")
         bar = st.progress(0.0)
-    made = load(spec, lambda fraction, text: bar.progress(min(fraction, 1.0), text=text))
-    place.empty()
+    try:
+        made = load(spec, lambda fraction, text: bar.progress(min(fraction, 1.0), text=text))
+    finally:
+        place.empty()
     return Loaded(made, Caches())
 
 

@@ -103,8 +103,8 @@ def _row(
 def _head(analysis: Analysis, result: PromptResult) -> None:
     index = result.row.index
     count = f" · {len(result.trace.tokens)} tokens" if result.trace else ""
-    kind = f" · {result.row.kind}" if index else ""
-    st.text(f"{result.label}{kind}{count}")
+    kind = f" · {shown(result.row.kind)}" if index else ""
+    st.text(f"{shown(result.label)}{kind}{count}")
 
 
 def _buttons(analysis: Analysis, result: PromptResult) -> None:

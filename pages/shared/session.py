@@ -11,6 +11,7 @@ import streamlit as st
 from analysis import explore
 from analysis.prompts import PromptSet
 from analysis.results import Analysis, Answer, CandidateScores, PromptResult
+from analysis.tokens import shown
 from pages.shared import display, draft, editor, models, running
 
 SELECTED = draft.SELECTED
@@ -112,7 +113,7 @@ def pick_row(analysis: Analysis) -> PromptResult:
         "Wording",
         indices,
         index=indices.index(chosen),
-        format_func=lambda index: usable[index].label,
+        format_func=lambda index: shown(usable[index].label),
         key=f"row of {chosen}",
     )
     if picked != chosen:

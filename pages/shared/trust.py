@@ -10,6 +10,7 @@ from analysis.charts import attribution as charts
 from analysis.charts.look import Look
 from analysis.diff import token_alignment
 from analysis.results import Analysis, PromptResult, Target, Trace
+from analysis.tokens import shown
 from pages.shared import attributing, display, rows, session, tokens
 
 
@@ -56,7 +57,7 @@ def pair(analysis: Analysis, result: PromptResult, look: Look) -> None:
     st.text("Gradient × input of both wordings on one scale; what differs is underlined.")
     scale = rows.common_scale([reference, other], "signed", "token")
     for trace, base, name in ((reference, other, "the reference"), (other, reference, result.label)):
-        st.text(name)
+        st.text(shown(name))
         tokens.strip(
             trace.tokens,
             trace.gradient_x_input,
