@@ -3,8 +3,6 @@
 from collections.abc import Sequence
 
 import numpy as np
-from scipy import stats
-
 from analysis.attribution_results import Agreement, LeaveOneOut, PairEffects
 
 FEWEST_RANKED = 3  # a rank correlation of two points is ±1 whatever they are
@@ -17,6 +15,8 @@ def rank_correlation(a: Sequence[float] | np.ndarray, b: Sequence[float] | np.nd
     first, second = first[both], second[both]
     if len(first) < FEWEST_RANKED or np.ptp(first) == 0 or np.ptp(second) == 0:
         return None
+    from scipy import stats  # takes a second to import, which the first page need not wait for
+
     return float(stats.spearmanr(first, second).statistic)
 
 

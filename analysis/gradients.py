@@ -105,7 +105,9 @@ def values(network: Network, what: Objective, points: torch.Tensor) -> torch.Ten
 def points_per_pass(network: Network, what: Objective) -> int:
     """How many points run together: within the memory of a backward pass and a chunk's share of time."""
     each = what.tokens_read
-    return max(1, min(MAX_POINTS, CHUNK_TOKENS // each, ACTIVATION_BYTES // (token_bytes(network) * each)))
+    # Activations; logits, their log-softmax and the gradients of both, in float32.
+    memory = token_bytes(network) * each + 16 * network.vocabulary * len(what.terms)
+    return max(1, min(MAX_POINTS, CHUNK_TOKENS // each, ACTIVATION_BYTES // memory))
 
 
 def value_and_gradient(
@@ -123,7 +125,9 @@ def value_and_gradient(
     def step() -> None:
         nonlocal blocks
         blocks += 1
-        tick(min(1.0, blocks / (2 * network.layers)))
+        # A forward pass, then per block its recomputation with the backward pass, which takes twice as long.
+        done = blocks if blocks <= network.layers else 2 * blocks - network.layers
+        tick(min(1.0, done / (3 * network.layers)))
 
     with lm.lock, torch.enable_grad():
         watched = forward.watched(network, step, checkpointed=True) if long else contextlib.nullcontext()

@@ -333,7 +333,25 @@ def test_a_report_that_raises_stops_the_run(name: str, long: bool, monkeypatch: 
     with pytest.raises(Stop):
         ANALYSES[name](lm, tokens, target, foil, report=stop)
     assert len(fractions) == 2
-    assert not lm.lock._held
+    assert not lm.lock.held
+    assert np.array_equal(score(lm, [(tokens.ids, target.ids)])[0], before)
+    assert_untouched(lm, state, attached)
+
+
+def test_a_long_prompt_is_stopped_in_its_backward_pass(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(gradients, "ACTIVATION_BYTES", 1)
+    lm = model()
+    tokens, target = asked(lm, TEXT, TARGET)
+    gradient_maps(lm, tokens, target)
+    before, state, attached = score(lm, [(tokens.ids, target.ids)])[0], parameters(lm), hooks(lm)
+
+    def stop(fraction: float) -> None:
+        if 0.5 < fraction < 0.9:  # the forward pass is the first third
+            raise Stop
+
+    with pytest.raises(Stop):
+        gradient_maps(lm, tokens, target, report=stop)
+    assert not lm.lock.held
     assert np.array_equal(score(lm, [(tokens.ids, target.ids)])[0], before)
     assert_untouched(lm, state, attached)
 
@@ -347,11 +365,11 @@ def test_the_model_runs_under_its_lock_and_reports_come_between(name: str) -> No
     fractions: list[float] = []
 
     def watch(module: torch.nn.Module, given: object) -> None:
-        if not lm.lock._held:
+        if not lm.lock.held:
             outside.append(type(module).__name__)
 
     def report(fraction: float) -> None:
-        if lm.lock._held:
+        if lm.lock.held:
             outside.append("report")
         fractions.append(fraction)
 

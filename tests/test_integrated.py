@@ -202,14 +202,14 @@ def test_a_few_points_at_a_time_give_the_same(monkeypatch: pytest.MonkeyPatch) -
     lm = model()
     tokens, target = asked(lm, TEXT, TARGET)
     _, foil = asked(lm, TEXT, " Rome. The")
-    given = {"tolerance": 0.002, "budget": 257}
+    given = {"tolerance": 0.02}
     together = integrated_gradients(lm, tokens, target, foil, **given)
     fixed = fixed_rule(lm, tokens, target, foil)
     monkeypatch.setattr(gradients, "ACTIVATION_BYTES", 1)
     alone = integrated_gradients(lm, tokens, target, foil, **given)
     assert alone.converged
     assert together.converged
-    assert np.allclose(alone.scores, together.scores, atol=0.004 * abs(together.value - together.baseline_value))
+    assert np.allclose(alone.scores, together.scores, atol=0.04 * abs(together.value - together.baseline_value))
     assert np.allclose(fixed_rule(lm, tokens, target, foil).scores, fixed.scores, atol=1e-5)
 
 
@@ -222,6 +222,8 @@ def test_passes_stay_within_the_budget_of_tokens() -> None:
     size = gradients.points_per_pass(lm.network, longer)
     assert 1 <= size < gradients.MAX_POINTS
     assert size * longer.tokens_read <= gradients.CHUNK_TOKENS
+    words = replace(lm.network, vocabulary=10**8)  # the head's logits of one point are 3 GB
+    assert gradients.points_per_pass(words, what) == 1
 
 
 def test_gradient_x_input_ranks_as_integrated_gradients_where_nothing_bends() -> None:
