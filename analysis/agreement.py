@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 
 import numpy as np
+
 from analysis.attribution_results import Agreement, LeaveOneOut, PairEffects
 
 FEWEST_RANKED = 3  # a rank correlation of two points is ±1 whatever they are

@@ -21,6 +21,13 @@ def styles() -> None:
         st.html(_FOLDER / "presenter.css")
 
 
+def warm_up() -> None:
+    """Once a session, an empty chart out of sight: the browser fetches its chart library while the model is read."""
+    if "warm" not in st.session_state:
+        st.session_state["warm"] = True
+        st.container(key="warming").plotly_chart({"data": [], "layout": {"height": 40}}, theme=None, key="warming chart")
+
+
 def look() -> Look:
     """Theme and room, for charts."""
     return Look(dark=st.context.theme.type == "dark", presenter=bool(st.session_state.get("presenter kept")))

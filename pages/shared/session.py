@@ -69,6 +69,7 @@ def open_page(title: str) -> Page:
     """Set up the page, draw the sidebar, and return what the page works on."""
     st.set_page_config(page_title=f"{title} · Prompt Sensitivity Lab", layout="wide", page_icon=":material/labs:")
     display.styles()
+    display.warm_up()
     loaded = models.current()
     editor.draw(loaded)
     draft.follow_in_address()
