@@ -25,7 +25,9 @@ def warm_up() -> None:
     """Once a session, an empty chart out of sight: the browser fetches its chart library while the model is read."""
     if "warm" not in st.session_state:
         st.session_state["warm"] = True
-        st.container(key="warming").plotly_chart({"data": [], "layout": {"height": 40}}, theme=None, key="warming chart")
+        st.container(key="warming").plotly_chart(
+            {"data": [{"x": [0], "y": [0]}], "layout": {"height": 40}}, theme=None, key="warming chart"
+        )
 
 
 def look() -> Look:
@@ -41,6 +43,22 @@ def presenter_toggle() -> None:
 
     kept = bool(st.session_state.get("presenter kept"))
     st.toggle("Presenter mode (larger type)", value=kept, key="presenter", on_change=keep)
+
+
+def picture_choice() -> None:
+    """What the camera button of a chart saves, kept for all pages."""
+
+    def keep() -> None:
+        st.session_state["picture kept"] = st.session_state["picture format"]
+
+    st.segmented_control(
+        "The camera button of a chart saves",
+        ("png", "svg"),
+        default=st.session_state.get("picture kept", "png"),
+        required=True,
+        key="picture format",
+        on_change=keep,
+    )
 
 
 def finding(sentence: str) -> None:
@@ -67,7 +85,7 @@ def chart(figure: go.Figure, key: str, how_to_read: str, clicked: Any = "ignore"
 
     `how_to_read` is a constant of ours, so it may be Markdown.
     """
-    image = st.session_state.get("picture format", "png")
+    image = st.session_state.get("picture kept", "png")
     selection = st.plotly_chart(
         figure,
         theme=None,
