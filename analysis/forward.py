@@ -45,7 +45,8 @@ class Network:
     @property
     def vocabulary(self) -> int:
         """How many ids can be read and predicted; a tokenizer may have fewer, or more."""
-        return min(self.embedding.weight.shape[0], self.unembedding.weight.shape[0])  # type: ignore[no-any-return, index]
+        tables: tuple[Any, Any] = (self.embedding, self.unembedding)
+        return min(int(table.weight.shape[0]) for table in tables)
 
     @property
     def cache_token_bytes(self) -> int:
