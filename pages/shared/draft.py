@@ -89,6 +89,11 @@ def change(**fields: Any) -> None:
     _keep(replace(draft, prompt_set=replace(draft.prompt_set, **fields), changed=True))
 
 
+def renew() -> None:
+    """Have the widgets start anew from the set: after a change that was not typed into them."""
+    _keep(replace(current(), epoch=current().epoch + 1))
+
+
 def change_variant(key: int, **fields: Any) -> None:
     draft = current()
     if key in draft.keys:

@@ -45,11 +45,16 @@ def _key(name: str) -> str:
 def _field(
     widget: Callable[..., Any], label: str, name: str, value: Any, apply: Callable[[Any], None], **options: Any
 ) -> Any:
-    """A widget that is seeded from the draft and writes back into it when the user changes it."""
+    """A widget that starts from the draft and writes back into it when the user changes it.
+
+    The start is given in every run: after a change of the page the widget is another one, with the same key.
+    """
     key = _key(name)
-    if key not in st.session_state:
-        st.session_state[key] = value
-    return widget(label, key=key, on_change=lambda: apply(st.session_state[key]), **options)
+    if widget is st.selectbox:
+        start = {"index": options["options"].index(value)}
+    else:
+        start = {"default" if widget is st.segmented_control else "value": value}
+    return widget(label, key=key, on_change=lambda: apply(st.session_state[key]), **start, **options)
 
 
 # --- files, examples, links
@@ -347,7 +352,7 @@ def pick_target(loaded: models.Loaded, index: int) -> None:
     alone = tuple(encoder.full.encode(text, add_special_tokens=False).ids)
     plain = alone == (index,) and not encoder.is_control(index)
     draft.change(target=text if plain else (index,))
-    st.session_state[_key("target")] = text if plain else ""
+    draft.renew()
 
 
 def _more() -> None:

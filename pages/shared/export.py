@@ -38,9 +38,7 @@ def draw(
         }
         for label, (name, mime, write) in files.items():
             st.download_button(label, write, file_name=name, mime=mime, on_click="ignore", key=f"file {name}")
-        st.segmented_control(
-            "The camera button of a chart saves", ("png", "svg"), default="png", required=True, key="picture format"
-        )
+        display.picture_choice()
         display.presenter_toggle()
 
 
