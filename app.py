@@ -2,10 +2,11 @@
 
 import streamlit as st
 
+# Without icons here: for the browser's tab they would be fetched from Google's servers.
 st.navigation(
     [
-        st.Page("pages/explore.py", title="Explore", icon=":material/explore:", default=True),
-        st.Page("pages/attribution.py", title="Attribution", icon=":material/format_ink_highlighter:"),
+        st.Page("pages/explore.py", title="Explore", default=True),
+        st.Page("pages/attribution.py", title="Attribution"),
     ],
     position="top",
 ).run()

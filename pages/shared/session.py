@@ -5,6 +5,7 @@ Every page runs on its own (a deep link may run it before `app.py` has), so each
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
 
 import streamlit as st
 
@@ -15,6 +16,7 @@ from analysis.tokens import shown
 from pages.shared import display, draft, editor, models, running
 
 SELECTED = draft.SELECTED
+ICON = Path(__file__).with_name("icon.svg")
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,7 +69,7 @@ class Page:
 
 def open_page(title: str) -> Page:
     """Set up the page, draw the sidebar, and return what the page works on."""
-    st.set_page_config(page_title=f"{title} · Prompt Sensitivity Lab", layout="wide", page_icon=":material/labs:")
+    st.set_page_config(page_title=f"{title} · Prompt Sensitivity Lab", layout="wide", page_icon=ICON)
     display.styles()
     display.warm_up()
     loaded = models.current()
