@@ -222,8 +222,16 @@ def test_passes_stay_within_the_budget_of_tokens() -> None:
     size = gradients.points_per_pass(lm.network, longer)
     assert 1 <= size < gradients.MAX_POINTS
     assert size * longer.tokens_read <= gradients.CHUNK_TOKENS
-    words = replace(lm.network, vocabulary=10**8)  # the head's logits of one point are 3 GB
-    assert gradients.points_per_pass(words, what) == 1
+
+
+def test_a_large_vocabulary_takes_fewer_points_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    lm = model()
+    tokens, target = asked(lm, TEXT, TARGET)
+    what = gradients.objective(tokens, target)
+    head = 16 * lm.network.vocabulary * len(what.terms)
+    activations = gradients.token_bytes(lm.network) * what.tokens_read
+    monkeypatch.setattr(gradients, "ACTIVATION_BYTES", 3 * (head + activations))
+    assert gradients.points_per_pass(lm.network, what) == 3
 
 
 def test_gradient_x_input_ranks_as_integrated_gradients_where_nothing_bends() -> None:
