@@ -48,7 +48,7 @@ def run(network: Network, encoder: Encoder) -> Capabilities:
     try:
         ids = encode(encoder, Prompt(_PROBE)).ids
         ids = ids if len(ids) > 3 else ids * 4
-        floor = _check_logits(network, ids)
+        floor = max(_check_logits(network, ids), _rounding(network, ids))
     except SelfTestError:
         raise
     except Exception as error:  # the network is foreign code
@@ -64,7 +64,7 @@ def run(network: Network, encoder: Encoder) -> Capabilities:
         else None,
         no_chat=_chat(encoder),
         matmul=_matmul(network, ids),
-        noise_floor=max(floor, cache_floor, _rounding(network, ids), 1e-6),
+        noise_floor=max(floor, cache_floor, 1e-6),
     )
 
 
