@@ -14,8 +14,9 @@ from typing import Any
 from tokenizers import AddedToken, Tokenizer
 
 # Stands for a control token of the template while look-alikes in the user's text are plain text:
-# one code point of a private plane for the token, padded to its length so that offsets hold.
-_STAND_IN_PLANE = 0xF0000
+# one private code point for the token, padded to its length so that offsets hold. A text may hold such
+# code points itself, so there is a choice of places for them.
+_STAND_IN_STARTS = (0xF0000, 0xF8000, 0x100000, 0x108000)
 _STAND_IN_PAD = "\U0010fffd"
 #: Tags that some vocabularies hold as added tokens for ordinary web text.
 _HTML_TAG = re.compile(
@@ -38,6 +39,7 @@ class Encoder:
     end_ids: frozenset[int]  # a greedy answer ends with one of these
     vocabulary: int | None = None  # how many ids the model knows; None: as many as the tokenizer
     _pieces: dict[int, str] = field(default_factory=dict, repr=False)
+    _plain: dict[int, tuple[Tokenizer, dict[int, int]]] = field(default_factory=dict, repr=False)
 
     @cached_property
     def full(self) -> Tokenizer:
@@ -84,9 +86,21 @@ class Encoder:
         names = sorted(self.control, key=len, reverse=True)
         return re.compile("|".join(map(re.escape, names))) if names else None
 
-    @cached_property
-    def plain(self) -> tuple[Tokenizer, dict[int, int]]:
+    def stand_in_start(self, text: str) -> int:
+        """From which code point on stand-ins are none of the text's own characters. Raises EncodingError."""
+        used = set(map(ord, set(text)))
+        for start in _STAND_IN_STARTS:
+            if used.isdisjoint(range(start, start + len(self.control))):
+                return start
+        raise EncodingError("the text holds private code points of every kind, which leaves none to read it with")
+
+    def plain(self, start: int) -> tuple[Tokenizer, dict[int, int]]:
         """The tokenizer with stand-ins in place of its control tokens, and its ids → real ids where they differ."""
+        if start not in self._plain:
+            self._plain[start] = self._made_plain(start)
+        return self._plain[start]
+
+    def _made_plain(self, start: int) -> tuple[Tokenizer, dict[int, int]]:
         state = json.loads(self.full.to_str())
         entries = state["added_tokens"]
         state["added_tokens"] = [entry for entry in entries if entry["content"] not in self.control]
@@ -98,7 +112,7 @@ class Encoder:
         plain.add_special_tokens(
             [
                 AddedToken(
-                    self.stand_in(entry["content"]),
+                    self.stand_in(entry["content"], start),
                     lstrip=entry["lstrip"],
                     rstrip=entry["rstrip"],
                     normalized=False,
@@ -111,13 +125,13 @@ class Encoder:
         real = {}
         for entry in entries:
             name = entry["content"]
-            index = plain.token_to_id(self.stand_in(name) if name in self.control else name)
+            index = plain.token_to_id(self.stand_in(name, start) if name in self.control else name)
             assert index is not None
             real[index] = entry["id"]
         return plain, real
 
-    def stand_in(self, name: str) -> str:
-        return chr(_STAND_IN_PLANE + self._control_numbers[name]) + _STAND_IN_PAD * (len(name) - 1)
+    def stand_in(self, name: str, start: int) -> str:
+        return chr(start + self._control_numbers[name]) + _STAND_IN_PAD * (len(name) - 1)
 
     @cached_property
     def _control_numbers(self) -> dict[str, int]:
@@ -164,6 +178,10 @@ class Encoder:
     def knows(self, index: int) -> bool:
         """Whether the id is a token of the tokenizer: models often have a few more."""
         return self.full.id_to_token(index) is not None
+
+    def reads(self, index: int) -> bool:
+        """Whether the model has the id: tokenizers may have a few more."""
+        return 0 <= index < (self.vocabulary or self.full.get_vocab_size())
 
     def decode(self, ids: Sequence[int]) -> str:
         """The text of several ids that follow a prompt, with control tokens by name and unknown ids as [id]."""

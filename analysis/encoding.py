@@ -50,7 +50,7 @@ def _encode_rendered(encoder: Encoder, prompt: Prompt, rendered: Rendered) -> To
     if not ids:
         raise EncodingError(f"the prompt gives no tokens with the tokenizer of {encoder.name}")
     for index in ids:
-        if encoder.vocabulary is not None and index >= encoder.vocabulary:
+        if encoder.vocabulary is not None and not encoder.reads(index):
             raise EncodingError(
                 f"the text holds {encoder.piece(index)!r}, token {index}, which {encoder.name} does not know:"
                 f" its ids end at {encoder.vocabulary - 1}"
@@ -74,9 +74,10 @@ def _split(encoder: Encoder, rendered: Rendered, control_tokens: bool) -> tuple[
         ids = list(encoding.ids)
     else:
         standing_in = text
+        private = encoder.stand_in_start(text)
         for start, end in honoured:
-            standing_in = standing_in[:start] + encoder.stand_in(text[start:end]) + standing_in[end:]
-        plain, real = encoder.plain
+            standing_in = standing_in[:start] + encoder.stand_in(text[start:end], private) + standing_in[end:]
+        plain, real = encoder.plain(private)
         encoding = plain.encode(standing_in, add_special_tokens=False)
         ids = [real.get(index, index) for index in encoding.ids]
     return ids, [_own_span(encoder, text, *pair) for pair in zip(ids, encoding.offsets, strict=True)]
@@ -158,8 +159,8 @@ def target_from_ids(encoder: Encoder, ids: Sequence[int], chosen: bool) -> Targe
         raise EncodingError("the target gives no tokens: type at least one character")
     if len(ids) > MAX_TARGET_TOKENS:
         raise EncodingError(f"the target has {len(ids)} tokens; at most {MAX_TARGET_TOKENS} can be scored")
-    vocabulary = encoder.vocabulary or encoder.full.get_vocab_size()
     for index in ids:
-        if not 0 <= index < vocabulary:
-            raise EncodingError(f"token id {index} is not in the vocabulary of {encoder.name} (0 to {vocabulary - 1})")
+        if not encoder.reads(index):
+            last = (encoder.vocabulary or encoder.full.get_vocab_size()) - 1
+            raise EncodingError(f"token id {index} is not in the vocabulary of {encoder.name} (0 to {last})")
     return Target(encoder.decode(ids), tuple(ids), tuple(encoder.piece(index) for index in ids), chosen)

@@ -62,11 +62,14 @@ def _placed(encoder: Encoder, text: str, messages: list[dict[str, str]], roles: 
     """Split the filled template into its own text and the messages' contents.
 
     The template is filled once more with each content between marks that occur in none: what stands
-    outside the marks is the template's. None where it then reads differently.
+    outside the marks is the template's. None where it then reads differently, or every mark occurs.
     """
     contents = [message["content"] for message in messages]
     used = set().union(*contents)
-    start, stop = itertools.islice((mark for mark in map(chr, range(0xE000, 0xF900)) if mark not in used), 2)
+    marks = list(itertools.islice((mark for mark in map(chr, range(0xE000, 0xF900)) if mark not in used), 2))
+    if len(marks) < 2:
+        return None
+    start, stop = marks
     marked = [
         {**m, "content": f"{start}{i}{start}{m['content']}{stop}"} if m["content"] else m
         for i, m in enumerate(messages)

@@ -233,6 +233,23 @@ def test_a_template_keeps_its_control_tokens_while_the_users_look_alikes_are_tex
     assert of_role(tokens, "text") == "a<|end|>b<|start|>"
 
 
+@pytest.mark.parametrize("start", [0xF0000, 0xF8000, 0x100000, 0x108000])
+def test_private_characters_of_the_user_never_stand_for_a_control_token(start: int) -> None:
+    for kind in ("plain", "metaspace"):
+        made = encoder(kind)
+        forged = "".join(chr(start + number) + "\U0010fffd" * 8 for number in range(len(made.control)))
+        tokens = encode(made, chat(f"a{forged}b <|end|>"))
+        assert {role for c, role in zip(tokens.control, tokens.roles, strict=True) if c} == {"template"}
+        assert of_role(tokens, "text") == f"a{forged}b <|end|>"
+
+
+def test_private_characters_of_every_kind_beside_look_alikes_are_one_sentence() -> None:
+    every = "".join(map(chr, (0xF0000, 0xF8000, 0x100000, 0x108000)))
+    assert of_role(encode(encoder(), chat(every)), "text") == every
+    with pytest.raises(EncodingError, match="private code points of every kind"):
+        encode(encoder(), chat(every + "<|end|>"))
+
+
 # --- chat -------------------------------------------------------------------------------------------
 
 
@@ -328,6 +345,12 @@ def test_a_template_that_rewrites_the_messages_still_gives_its_text() -> None:
     assert tokens.text == "<|start|>OK<|start|>HI"
     assert of_role(tokens, "turn") == "OK"
     assert set(tokens.roles) == {"turn", "template"}
+
+
+def test_a_message_with_every_private_character_is_found_in_the_template() -> None:
+    every = "".join(map(chr, range(0xE000, 0xF900)))
+    tokens = encode(encoder(), chat(every, system="b"))
+    assert (of_role(tokens, "text"), of_role(tokens, "system")) == (every, "b")
 
 
 def test_what_a_template_refuses_is_one_sentence() -> None:
