@@ -13,7 +13,7 @@ from analysis.limits import MAX_LABEL_CHARACTERS, MAX_UPLOAD_BYTES
 from analysis.prompt_files import decode, from_document, parse_json
 from analysis.prompt_tables import Loaded, load_lines, load_table, set_of_texts
 from analysis.text import grouped, shortened
-from analysis.validation import PromptSetError
+from analysis.validation import SURROGATE, PromptSetError
 
 READ_INSTEAD = (
     "what is read: a prompt set (JSON), a table with a column named text (CSV, TSV), a list with one text a line (TXT)"
@@ -61,13 +61,15 @@ def load_any(data: bytes, filename: str) -> Loaded:
     if not data:
         raise PromptSetError(f"{source}: is an empty file")
     _refuse_binary(data, source)
-    if ending in TABLES:
+    text = decode(data, source)
+    if ending in TABLES and not _is_json_object(text):
         loaded = load_table(data, source)
     else:
-        loaded = _load_text(decode(data, source), source, ending)
+        loaded = _load_text(text, source, ending)
     if loaded.prompt_set.name:
         return loaded
-    stem = PurePath(name).stem[:MAX_LABEL_CHARACTERS]
+    # A name that is not UTF-8 comes with halves of characters, which cannot be saved.
+    stem = SURROGATE.sub("\ufffd", PurePath(name).stem[:MAX_LABEL_CHARACTERS])
     return replace(loaded, prompt_set=replace(loaded.prompt_set, name=stem))
 
 
@@ -90,14 +92,16 @@ def _load_text(text: str, source: str, ending: str) -> Loaded:
         raise PromptSetError(f"{source}: is {what}, of which nothing is read or executed; {READ_INSTEAD}")
     if ending in OTHER_FILES:
         raise PromptSetError(f"{source}: is {OTHER_FILES[ending]}; {READ_INSTEAD}")
-    if ending in JSON_FILES or (text.lstrip().startswith("{") and _is_json_object(text)):
+    if ending in JSON_FILES or _is_json_object(text):
         return _load_document(parse_json(text, source), source)
     return load_lines(text, source)
 
 
 def _is_json_object(text: str) -> bool:
+    if not text.lstrip("\ufeff \t\r\n").startswith("{"):
+        return False
     try:
-        return isinstance(json.loads(text), dict)
+        return isinstance(json.loads(text.removeprefix("\ufeff")), dict)
     except (ValueError, RecursionError):
         return False
 

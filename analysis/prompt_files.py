@@ -89,6 +89,8 @@ def parse_json(text: str, source: str) -> object:
 
 def decode(data: bytes, source: str) -> str:
     """The text of a file: UTF-8, or UTF-16 that says so by its byte order mark. Raises PromptSetError."""
+    if data.startswith((codecs.BOM_UTF32_LE, codecs.BOM_UTF32_BE)):
+        raise PromptSetError(f"{source}: is text in UTF-32; save the file as UTF-8")
     utf16 = data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE))
     try:
         return data.decode("utf-16" if utf16 else "utf-8-sig")

@@ -188,6 +188,11 @@ def _headless(rows: Rows, source: str) -> Loaded:
 
 
 def _with_header(rows: Rows, names: list[str], source: str, text_column: str | None) -> Loaded:
+    for name in SETTING_COLUMNS:
+        if names.count(name) > 1:
+            raise PromptSetError(
+                f"{source}: the column “{name}” is there {names.count(name)} times; keep the one that counts"
+            )
     wanted = TEXT_COLUMNS if text_column is None else (_name(text_column),)
     column = names.index(next(name for name in wanted if name in names))
     _check_count(sum(1 for row in rows if column < len(row) and row[column].strip()), source)

@@ -76,7 +76,7 @@ def _problems(prompt_set: PromptSet) -> Iterator[Problem]:
     if prompt_set.foil is not None:
         yield from _continuation("foil", "the foil", prompt_set.foil)
     if not 1 <= prompt_set.response_tokens <= MAX_RESPONSE_TOKENS:
-        fault = f"must be 1 to {MAX_RESPONSE_TOKENS} tokens, it is {prompt_set.response_tokens}"
+        fault = f"must be 1 to {MAX_RESPONSE_TOKENS} tokens, it is {shortened(str(prompt_set.response_tokens))}"
         yield Problem("response_tokens", "the answer's length", fault)
     yield from _turns(prompt_set)
     if len(prompt_set.variants) > MAX_VARIANTS:
@@ -154,7 +154,7 @@ def _continuation(place: str, subject: str, continuation: Continuation) -> Itera
     else:
         for token in continuation:
             if not 0 <= token <= MAX_TOKEN_ID:
-                yield Problem(place, subject, f"holds {token}, which is no token id")
+                yield Problem(place, subject, f"holds {shortened(str(token))}, which is no token id")
 
 
 def _label(place: str, subject: str, text: str) -> Iterator[Problem]:

@@ -237,6 +237,28 @@ def test_the_content_decides_where_the_name_does_not():
     assert texts(load_any(b"{curly} start\n[square] start\n", "list.txt")) == ["{curly} start", "[square] start"]
 
 
+def test_a_set_is_a_set_under_the_name_of_a_table():
+    text = dump_json(PromptSet("a", (Variant("b"),)))
+    assert texts(load_any(text.encode(), "set.csv")) == ["a", "b"]
+    assert texts(load_any(b"\xef\xbb\xbf\n" + text.encode(), "set.tsv")) == ["a", "b"]
+    assert texts(load_any(b"text\n{not JSON}\n", "set.csv")) == ["{not JSON}"]
+
+
+def test_a_name_that_is_not_utf_8_gives_a_set_that_can_be_saved():
+    loaded = load_any(b"a", "caf\udce9.txt").prompt_set
+    assert loaded.name == "caf\ufffd"
+    dump_json(loaded)
+
+
+def test_a_setting_that_has_two_columns_is_refused():
+    assert "the column “label” is there 2 times" in fault("text,label,Label\na,b,c\n", "table.csv")
+
+
+def test_utf_32_is_called_what_it_is():
+    for ending in ("json", "csv", "txt"):
+        assert "is text in UTF-32; save the file as UTF-8" in fault("text\na\n".encode("utf-32"), f"set.{ending}")
+
+
 def test_the_last_newline_survives():
     prompt_set = PromptSet("What is 1 + 2?\nA. 3\nB. 4\nAnswer:\n", (Variant("b\n\n"),))
     assert texts(load_any(dump_json(prompt_set).encode(), "set.json")) == [prompt_set.reference, "b\n\n"]

@@ -192,6 +192,8 @@ def test_limits_are_named_with_the_value():
     assert "candidates has 33 answers; at most 32" in fault_with(candidates=[str(n) for n in range(33)])
     assert "target has 33 tokens; at most 32" in fault_with(target=[1] * 33)
     assert "target holds -1, which is no token id" in fault_with(target=[-1])
+    for key, value in (("target", [10**4000]), ("response_tokens", 10**4000)):
+        assert len(fault_with(**{key: value})) < 200
 
 
 def test_at_the_limit_a_set_is_read():
