@@ -18,7 +18,7 @@ from analysis.model import LanguageModel
 from analysis.prompts import PromptSet, Row
 from analysis.results import Analysis, Answer, CandidateScores, Note, PromptResult, Target, Tokens, Trace
 from analysis.scoring import ScoreCache, score
-from analysis.text import shortened
+from analysis.text import grouped, shortened
 from analysis.trace import Item, TraceCache, traces
 
 Report = Callable[[float], object]
@@ -81,9 +81,8 @@ def _tokens(lm: LanguageModel, row: Row) -> Tokens | Note:
     if len(row.prompt.text) > MAX_PROMPT_CHARACTERS:
         return Note(
             "error",
-            f"{row.label} has {len(row.prompt.text):,} characters; at most {MAX_PROMPT_CHARACTERS:,} are analysed".replace(
-                ",", " "
-            ),
+            f"{row.label} has {grouped(len(row.prompt.text))} characters;"
+            f" at most {grouped(MAX_PROMPT_CHARACTERS)} are analysed",
         )
     try:
         tokens = encode(lm.encoder, row.prompt)
@@ -95,7 +94,7 @@ def _tokens(lm: LanguageModel, row: Row) -> Tokens | Note:
 
 
 def _too_long(lm: LanguageModel, row: Row, count: int) -> str:
-    return f"{row.label} has {count:,} tokens; {lm.card.name} reads at most {lm.max_tokens:,}".replace(",", " ")
+    return f"{row.label} has {grouped(count)} tokens; {lm.card.name} reads at most {grouped(lm.max_tokens)}"
 
 
 def _reference_target(

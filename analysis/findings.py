@@ -73,9 +73,10 @@ def explore(analysis: Analysis, answers: Sequence[Answer | None] | None = None) 
 
 def _changes(analysis: Analysis, rows: list[PromptResult], answers: Sequence[Answer | None] | None) -> str:
     """How many rewordings change the answer: the written one where it is there, else the top next token."""
-    if answers is not None:
-        by_row = dict(zip((result.row.index for result in analysis.prompts), answers, strict=True))
-        base = by_row[0]
+    by_row = dict(zip((result.row.index for result in analysis.prompts), answers or (), strict=False))
+    base = by_row.get(0)
+    # Where a prompt fills the model's context there is no answer, which is not another answer.
+    if base is not None and all(by_row[result.row.index] is not None for result in rows):
         changed = sum(not same_answer(base, by_row[result.row.index]) for result in rows)
         what = "the answer"
     else:
@@ -147,14 +148,12 @@ def nats(value: float) -> str:
 def probability(log_prob: float) -> str:
     """A probability as a percentage with two significant digits: 77 %, 3.5 %, 0.0012 %."""
     percent = 100 * math.exp(log_prob)
-    if percent >= 99.95:
-        return "100 %"
-    if percent >= 10:
+    if percent >= 9.95:
         return f"{percent:.0f} %"
     if percent < 1e-6:
         return f"e^{log_prob:.1f}"
-    digits = 1 - math.floor(math.log10(percent))
-    return f"{percent:.{digits}f} %"
+    exponent = int(f"{percent:.1e}".partition("e")[2])  # after rounding: 0.996 is 1.0
+    return f"{percent:.{1 - exponent}f} %"
 
 
 def quoted(text: str, limit: int = 40) -> str:

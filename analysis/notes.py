@@ -63,6 +63,7 @@ def of_row(
         notes.append(Note("info", letters))
     notes += same_text(result, reference)
     notes += _seam(lm.encoder, result)
+    notes += _ended(lm.encoder, prompt)
     notes += prefill_join(lm.encoder, result)
     if prompt.mode == "completion" and (ends := boundary_note(prompt.text)):
         notes.append(Note("warning", ends))
@@ -132,6 +133,21 @@ def _seam(encoder: Encoder, result: PromptResult) -> list[Note]:
             "warning",
             f"the prompt ends inside a token: written as one text, prompt and {visible(target.text)!r} join across the seam"
             f"{joint}, so the tokens scored are not the ones the model was trained on",
+        )
+    ]
+
+
+def _ended(encoder: Encoder, prompt: Prompt) -> list[Note]:
+    """A tokenizer that puts an end token after the prompt, as some do that were made for training."""
+    after = encoder.added[1]
+    if not after or prompt.mode != "completion" or not prompt.special_tokens:
+        return []
+    names = " ".join(map(encoder.piece, after))
+    return [
+        Note(
+            "warning",
+            f"the tokenizer puts {names} after the prompt, so the model begins a new text: switch its special tokens off to"
+            " have the prompt continued",
         )
     ]
 
@@ -211,7 +227,7 @@ def with_other_blank(encoder: Encoder, trace: Trace) -> tuple[str, tuple[int, ..
         return None
     other = target.text[1:] if target.text.startswith(" ") else " " + target.text
     ids = ids_alone(encoder, other)
-    return None if ids == target.ids or not ids else (other, ids)
+    return None if ids == target.ids or not ids or not all(map(encoder.reads, ids)) else (other, ids)
 
 
 def _likelier(other: OtherForm, target: Target, where: str) -> Note:
