@@ -4,6 +4,7 @@ What cannot be opened gets one sentence that says what it is and what is read in
 file is ever executed: of YAML not even the tags are looked at.
 """
 
+import codecs
 import json
 import re
 from dataclasses import replace
@@ -81,7 +82,8 @@ def _refuse_binary(data: bytes, source: str) -> None:
         if any(mark in data for mark in SPREADSHEETS):
             raise PromptSetError(f"{source}: is a spreadsheet; {AS_CSV}")
         raise PromptSetError(f"{source}: is a ZIP archive or an Office document; {READ_INSTEAD}")
-    if b"\x00" in data and not data.startswith((b"\xff\xfe", b"\xfe\xff")):
+    # A byte order mark says that it is text: our own tables begin with one, and a text may hold U+0000.
+    if b"\x00" in data and not data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE, codecs.BOM_UTF8)):
         raise PromptSetError(f"{source}: is not a text file; {READ_INSTEAD}")
 
 
