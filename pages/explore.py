@@ -31,7 +31,7 @@ if analysis.reference.trace is not None:
         squares = next_tokens.next_tokens(analysis, tokens, look, chosen)
         display.chart(squares, "next tokens", next_tokens.HOW_TO_READ, session.select_from("next tokens"))
         comparison.target_picker(page, tokens)
-    if candidates is not None:
+    if candidates is not None and any(candidates):
         comparison.candidates(analysis, candidates, look, chosen, candidate_charts.HOW_TO_READ)
     left, right = st.columns(2)
     with left:

@@ -83,7 +83,8 @@ def prompt_set(app: AppTest) -> PromptSet:
 
 
 def charts(app: AppTest) -> list[str]:
-    return [json.loads(chart.proto.spec)["layout"]["title"]["text"] for chart in app.get("plotly_chart")]
+    layouts = [json.loads(chart.proto.spec)["layout"] for chart in app.get("plotly_chart")]
+    return [layout["title"]["text"] for layout in layouts if "title" in layout]  # one is empty, and never seen
 
 
 # --- every page
@@ -246,6 +247,27 @@ def test_the_tokens_of_a_target_are_shown_before_anything_runs(open_app):
     assert said(run(app), "2 tokens: ·Paris | ·is")
 
 
+@pytest.mark.parametrize("text", ["\n", " a\n b\n", "\r\n"])
+def test_a_short_field_shows_the_line_breaks_of_its_text(open_app, text):
+    app = open_app(PromptSet("Hello", (Variant("Hi", label="a\nb"),), target=text, foil=text, name="a\nb"))
+    open_popover(app, "more", "details 0/0")
+    assert [area.value for area in app.text_area if area.label in ("Target", "Foil")] == [text, text]
+    assert [area.value for area in app.text_area if area.label in ("Name of the set", "Label")] == ["a\nb"] * 2
+
+
+def test_a_target_given_by_its_tokens_is_named_in_its_field(open_app):
+    app = open_app(PromptSet("Hello", target=(240,), foil=(7, 8), response_tokens=1))
+    open_popover(app, "more")
+    assert app.text_input("target/0").placeholder == "picked: token 240"
+    assert app.text_input("foil/0").placeholder == "picked: token 7, 8"
+
+
+def test_candidates_with_line_breaks_are_shown_and_kept(open_app):
+    app = open_popover(open_app(PromptSet("Hello", candidates=("a\nb", "c"), response_tokens=1)), "more")
+    assert said(app, "a⏎b\nc")
+    assert prompt_set(app).candidates == ("a\nb", "c")
+
+
 def test_a_next_token_can_be_made_the_target(open_app):
     app = open_app()
     box = app.selectbox("next token")
@@ -316,7 +338,7 @@ def test_chat_mode_has_a_system_prompt_turns_and_a_prefill(open_app):
     app.text_area("turn text 0 of 1/0").set_value("Hello")
     click(app, "add turn")
     app.text_area("turn text 1 of 2/0").set_value("Hi")
-    app.text_input("prefill/0").set_value("It is")
+    app.text_area("prefill/0").set_value("It is")
     run(app)
     now = prompt_set(app)
     assert (now.system, now.prefill) == ("You are brief.", "It is")

@@ -12,7 +12,7 @@ from analysis.limits import MAX_RESPONSE_TOKENS, MAX_UPLOAD_BYTES, MAX_VARIANTS
 from analysis.open_file import load_any
 from analysis.prompt_files import dump_json
 from analysis.prompt_tables import NoTextColumn, load_table, pasted_variants
-from analysis.prompts import INHERIT, KINDS, MODES, ROLES, Message, Variant
+from analysis.prompts import INHERIT, KINDS, MODES, ROLES, Continuation, Message, Variant
 from analysis.tokens import shown
 from analysis.validation import PromptSetError, problems
 from pages.shared import draft, models
@@ -55,6 +55,14 @@ def _field(
     else:
         start = {"default" if widget is st.segmented_control else "value": value}
     return widget(label, key=key, on_change=lambda: apply(st.session_state[key]), **start, **options)
+
+
+def _line(label: str, name: str, value: str, apply: Callable[[str], None], **options: Any) -> None:
+    """A field for a short text; of more lines where the text has them, because a browser's line drops line breaks."""
+    if "\n" in value or "\r" in value:
+        _field(st.text_area, label, f"{name} in lines", value, apply, height=_TEXT_HEIGHT, **options)
+    else:
+        _field(st.text_input, label, name, value, apply, **options)
 
 
 # --- files, examples, links
@@ -180,8 +188,8 @@ def _reference(loaded: models.Loaded) -> None:
     )  # fmt: skip
     if prompt_set.mode == "chat":
         _field(
-            st.text_input, "Beginning of the answer (prefill)", "prefill", prompt_set.prefill,
-            lambda text: draft.change(prefill=text),
+            st.text_area, "Beginning of the answer (prefill)", "prefill", prompt_set.prefill,
+            lambda text: draft.change(prefill=text), height=_TEXT_HEIGHT,
         )  # fmt: skip
 
 
@@ -274,7 +282,7 @@ def _details(index: int, key: int, variant: Variant) -> None:
     st.button(
         "Make this the reference", key=_key(f"make reference {key}"), on_click=draft.make_reference, args=(index,)
     )
-    _field(st.text_input, "Label", f"label {key}", variant.label, set_to("label", ""))
+    _line("Label", f"label {key}", variant.label, set_to("label", ""))
     kinds = KINDS if variant.kind in KINDS else (variant.kind, *KINDS)
     _field(
         st.selectbox, "Kind", f"kind {key}", variant.kind, set_to("kind"), options=kinds,
@@ -293,8 +301,7 @@ def _details(index: int, key: int, variant: Variant) -> None:
             None if variant.system is INHERIT else variant.system, f"system {key}",
             lambda system: draft.change_variant(key, system=system),
         )  # fmt: skip
-    _field(
-        st.text_input,
+    _line(
         "Prefill",
         f"prefill {key}",
         variant.prefill or "",
@@ -302,19 +309,27 @@ def _details(index: int, key: int, variant: Variant) -> None:
         placeholder="as in the set",
     )
     target = variant.target if isinstance(variant.target, str) else ""
-    _field(st.text_input, "Target", f"target {key}", target, set_to("target"), placeholder="as in the set")
-    _field(
-        st.text_input,
+    _line(
+        "Target",
+        f"target {key}",
+        target,
+        set_to("target"),
+        placeholder=_picked(variant.target) or "as in the set",
+    )
+    _line(
         "Expected answer",
         f"expected {key}",
         variant.expected or "",
         set_to("expected"),
         placeholder="as in the set",
     )
-    _field(
-        st.text_area, "Candidates, one a line", f"candidates {key}", "\n".join(variant.candidates or ()),
-        lambda text: draft.change_variant(key, candidates=_lines(text)), height=_TEXT_HEIGHT, placeholder="as in the set",
-    )  # fmt: skip
+    _candidates(
+        "Candidates, one a line",
+        f"candidates {key}",
+        variant.candidates,
+        lambda texts: draft.change_variant(key, candidates=texts),
+        placeholder="as in the set",
+    )
 
 
 # --- target and what else belongs to the set
@@ -323,11 +338,14 @@ def _details(index: int, key: int, variant: Variant) -> None:
 def _target(loaded: models.Loaded) -> None:
     prompt_set = draft.current().prompt_set
     typed = prompt_set.target if isinstance(prompt_set.target, str) else ""
-    _field(
-        st.text_input, "Target", "target", typed, lambda text: draft.change(target=text or None),
-        placeholder="the model's own top next token",
+    _line(
+        "Target",
+        "target",
+        typed,
+        lambda text: draft.change(target=text or None),
+        placeholder=_picked(prompt_set.target) or "the model's own top next token",
         help="The continuation whose log-prob is compared. Leading blanks count.",
-    )  # fmt: skip
+    )
     st.text(_target_tokens(loaded))
 
 
@@ -361,21 +379,29 @@ def _more() -> None:
     if not more.open:
         return
     with more:
-        _field(st.text_input, "Name of the set", "name", prompt_set.name, lambda text: draft.change(name=text))
+        _line("Name of the set", "name", prompt_set.name, lambda text: draft.change(name=text))
         foil = prompt_set.foil if isinstance(prompt_set.foil, str) else ""
-        _field(
-            st.text_input, "Foil", "foil", foil, lambda text: draft.change(foil=text or None),
+        _line(
+            "Foil",
+            "foil",
+            foil,
+            lambda text: draft.change(foil=text or None),
+            placeholder=_picked(prompt_set.foil),
             help="Attribution then explains why the target rather than the foil.",
-        )  # fmt: skip
-        _field(
-            st.text_area, "Candidate answers, one a line", "candidates", "\n".join(prompt_set.candidates or ()),
-            lambda text: draft.change(candidates=_lines(text)), height=_TEXT_HEIGHT + 40,
+        )
+        _candidates(
+            "Candidate answers, one a line",
+            "candidates",
+            prompt_set.candidates,
+            lambda texts: draft.change(candidates=texts),
             help="Scored together. Leading blanks count.",
-        )  # fmt: skip
-        _field(
-            st.text_input, "Expected answer", "expected", prompt_set.expected or "",
+        )
+        _line(
+            "Expected answer",
+            "expected",
+            prompt_set.expected or "",
             lambda text: draft.change(expected=text or None),
-        )  # fmt: skip
+        )
         _field(
             st.number_input, "Tokens of an answer", "response tokens", prompt_set.response_tokens,
             lambda count: draft.change(response_tokens=int(count)), min_value=1, max_value=MAX_RESPONSE_TOKENS,
@@ -391,6 +417,25 @@ def _more() -> None:
         )  # fmt: skip
 
 
-def _lines(text: str) -> tuple[str, ...] | None:
-    lines = tuple(line for line in text.split("\n") if line != "")
-    return lines or None
+def _candidates(
+    label: str,
+    name: str,
+    candidates: tuple[str, ...] | None,
+    apply: Callable[[tuple[str, ...] | None], None],
+    **options: Any,
+) -> None:
+    """Answers, one a line; those that hold line breaks themselves can only be looked at."""
+    if any("\n" in candidate for candidate in candidates or ()):
+        st.text("These candidates hold line breaks, and are edited in a file:")
+        st.text("\n".join(shown(candidate) for candidate in candidates or ()))
+        return
+
+    def split(text: str) -> None:
+        apply(tuple(line for line in text.split("\n") if line != "") or None)
+
+    _field(st.text_area, label, name, "\n".join(candidates or ()), split, height=_TEXT_HEIGHT + 40, **options)
+
+
+def _picked(continuation: Continuation | None) -> str | None:
+    """What a field says of a continuation that is given by its tokens."""
+    return f"picked: token {', '.join(map(str, continuation))}" if isinstance(continuation, tuple) else None
