@@ -110,6 +110,18 @@ def serve() -> Iterator[Serve]:
 
 
 @pytest.fixture(scope="session")
+def tiny_app(serve: Serve, tiny_model_folder: Path) -> str:
+    """The address of the dashboard with a random model that answers in milliseconds."""
+    return serve(ROOT / "app.py", PSL_MODEL=str(tiny_model_folder), OMP_NUM_THREADS="1")
+
+
+@pytest.fixture(scope="session")
+def default_app(serve: Serve, default_model_folder: Path) -> str:
+    """The address of the dashboard as people start it."""
+    return serve(ROOT / "app.py")
+
+
+@pytest.fixture(scope="session")
 def chromium(chromium_path: str) -> Iterator[Browser]:
     with sync_playwright() as play:
         browser = play.chromium.launch(executable_path=chromium_path, args=FLAGS)
