@@ -165,8 +165,9 @@ def test_c61_sums_over_targets_of_other_lengths_are_marked_not_comparable(run):
     assert [len(result.trace.target) for result in found.analysis.prompts] == [2, 13, 4, 4]
     assert "targets have different numbers of tokens: their sums are not comparable" in found.set_notes
     assert "Left out: 3 on their own target." in found.finding
-    for label in ("Hindi", "Spanish", "German"):
-        assert rank(found.trace(label)) > rank(found.trace()) == 2
+    assert rank(found.trace()) == 2  # the first is Mumbai
+    means = [result.trace.target_log_probs.mean() for result in found.analysis.prompts]
+    assert max(means) == means[0]
 
 
 def test_c61_combining_signs_stay_with_their_letter(run, default_lm):
@@ -186,5 +187,5 @@ def test_c25_the_winner_follows_the_only_label_shown(run, default_lm, caches):
     trace = analyse(default_lm, found.case.prompt_set(), caches).prompts[2].trace
     labels = [t for t, piece in enumerate(trace.tokens.pieces) if piece == " negative"]
     assert len(labels) == 4
-    share = trace.saliency[labels].sum() / trace.saliency[1:].sum()
-    assert share > 2 * len(labels) / len(trace.tokens)
+    others = [t for t in range(1, len(trace.tokens)) if t not in labels]
+    assert trace.saliency[labels].mean() > 1.3 * trace.saliency[others].mean()
