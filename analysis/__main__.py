@@ -13,14 +13,15 @@ import sys
 import warnings
 from collections.abc import Callable
 from pathlib import Path
-from typing import NoReturn
+from typing import BinaryIO, NoReturn
 
 from analysis.examples import EXAMPLES
+from analysis.limits import MAX_UPLOAD_BYTES
 from analysis.open_file import load_any
 from analysis.output_file import OutputError, check, write
 from analysis.prompt_files import dump_json
 from analysis.prompt_tables import Loaded
-from analysis.text import shortened
+from analysis.text import grouped, shortened
 from analysis.validation import PromptSetError
 
 STANDARD = "-"  # the standard input or output in place of a file
@@ -93,7 +94,8 @@ def _example(options: argparse.Namespace) -> None:
 def _analyse(options: argparse.Namespace) -> None:
     loaded = _load(options.set)
     source = "standard input" if options.set == STANDARD else Path(options.set).name
-    outputs = {name: getattr(options, name) for name in ("out", "report", "csv") if getattr(options, name)}
+    outputs = {name: getattr(options, name) for name in ("out", "report", "csv")}
+    outputs = {name: path for name, path in outputs.items() if path is not None}
     _check_outputs(options.set, outputs)
     for note in loaded.notes:
         print(f"{source}: {note}", file=sys.stderr)
@@ -107,13 +109,23 @@ def _analyse(options: argparse.Namespace) -> None:
 
 def _load(name: str) -> Loaded:
     if name == STANDARD:
-        return load_any(sys.stdin.buffer.read(), "standard input.json")
+        return load_any(_read(sys.stdin.buffer, "standard input"), "standard input.json")
     path = Path(name)
     try:
-        data = path.read_bytes()
+        with path.open("rb") as file:
+            data = _read(file, shortened(name, 200))
     except OSError as error:
         raise BadInput(f"{shortened(name, 200)}: cannot be read ({(error.strerror or str(error)).lower()})") from None
     return load_any(data, path.name)
+
+
+def _read(file: BinaryIO, name: str) -> bytes:
+    """All of a file, which may have no end (/dev/zero)."""
+    data = file.read(MAX_UPLOAD_BYTES + 1)
+    if len(data) > MAX_UPLOAD_BYTES:
+        limit = f"{MAX_UPLOAD_BYTES // 1024**2} MB ({grouped(MAX_UPLOAD_BYTES)} bytes)"
+        raise BadInput(f"{name}: is larger than {limit}, and no larger file is opened")
+    return data
 
 
 def _check_outputs(source: str, outputs: dict[str, str]) -> None:

@@ -9,6 +9,7 @@ from analysis.explore import entropy, rank
 from analysis.report_html import to_html
 from analysis.report_json import finite, to_json
 from analysis.results import Analysis, Answer, CandidateScores, PromptResult
+from analysis.validation import SURROGATE
 
 __all__ = ["to_csv", "to_html", "to_json"]
 
@@ -24,7 +25,8 @@ def to_csv(
 
     `answers` and `candidates` have one entry per prompt; each candidate is a column of its summed
     log-prob. What was not computed is an empty cell. Texts are exactly as they were typed or
-    generated, quoted where they hold separators or line breaks. A spreadsheet may take a text that
+    generated, quoted where they hold separators or line breaks; only half a surrogate pair, which no file can hold,
+    is U+FFFD. A spreadsheet may take a text that
     begins with =, +, - or @ for a formula: import such a file with its columns as text. As a prompt
     set, the file opens with the same texts, labels, kinds, targets and expected answers.
     """
@@ -38,7 +40,7 @@ def to_csv(
     writer = csv.DictWriter(output, list(records[0]))
     writer.writeheader()
     writer.writerows(records)
-    return BYTE_ORDER_MARK + output.getvalue()
+    return BYTE_ORDER_MARK + SURROGATE.sub("\ufffd", output.getvalue())
 
 
 def _record(result: PromptResult, answer: Answer | None) -> dict[str, object]:

@@ -162,6 +162,19 @@ def test_a_file_that_is_no_prompt_set(work, capsys, content, reason):
     assert refusal(capsys, "analyse", "SET.json", "--out", "x").startswith(reason)
 
 
+@pytest.mark.parametrize("output", ["out", "report", "csv"])
+def test_an_output_without_a_name_is_refused_before_the_work(work, capsys, output):
+    out = [] if output == "out" else ["--out", "x"]
+    assert "is a folder; name a file in it" in refusal(capsys, "analyse", "SET.json", *out, f"--{output}", "")
+
+
+def test_a_file_that_is_too_large_or_has_no_end(work, capsys):
+    (work / "large.txt").write_bytes(b"a" * 3_000_000)
+    for name in ("large.txt", "/dev/zero"):
+        said = refusal(capsys, "analyse", name, "--out", "x")
+        assert said == f"{name}: is larger than 2 MB (2 097 152 bytes), and no larger file is opened\n"
+
+
 def test_a_name_with_a_line_break_stays_on_one_line(work, capsys):
     assert "cannot be read" in refusal(capsys, "analyse", "a\nb.json", "--out", "x")
 

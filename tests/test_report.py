@@ -256,6 +256,12 @@ def test_a_table_keeps_every_character(trapped):
     assert [row["text"] for row in rows_of(to_csv(trapped))] == [TRAPS[0] + " reference", *TRAPS]
 
 
+def test_half_a_character_has_no_place_in_a_table(lm, caches):
+    table = to_csv(analyse(lm, PromptSet("a", (Variant("b\ud800", label="\udfff"),), target="x"), caches))
+    assert [row["text"] for row in rows_of(table)] == ["a", "b\ufffd"]
+    table.encode()
+
+
 def test_a_table_opens_as_a_prompt_set(analysis):
     found = load_any(to_csv(analysis).encode(), "table.csv").prompt_set
     enabled = [variant for variant in analysis.prompt_set.variants if variant.enabled]
