@@ -11,16 +11,16 @@ class OutputError(Exception):
 
 def check(path: Path) -> None:
     """Raise OutputError if `path` cannot be written, by trying; leaves nothing behind."""
-    target = path.resolve()
-    if _special(target):
-        return
-    if target.is_dir():
-        raise OutputError(f"{path}: is a folder; name a file in it")
-    if not target.parent.is_dir():
-        raise OutputError(f"{path}: cannot be written, because there is no folder {target.parent}")
-    if target.exists() and not os.access(target, os.W_OK):
-        raise OutputError(f"{path}: cannot be written (permission denied)")
     try:
+        target = path.resolve()
+        if _special(target):
+            return
+        if target.is_dir():
+            raise OutputError(f"{path}: is a folder; name a file in it")
+        if not target.parent.is_dir():
+            raise OutputError(f"{path}: cannot be written, because there is no folder {target.parent}")
+        if target.exists() and not os.access(target, os.W_OK):
+            raise OutputError(f"{path}: cannot be written (permission denied)")
         beside = _beside(target)
         beside.open("x").close()
         beside.unlink()

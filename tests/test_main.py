@@ -168,6 +168,11 @@ def test_an_output_without_a_name_is_refused_before_the_work(work, capsys, outpu
     assert "is a folder; name a file in it" in refusal(capsys, "analyse", "SET.json", *out, f"--{output}", "")
 
 
+def test_an_output_whose_name_is_too_long_is_refused_before_the_work(work, capsys):
+    said = refusal(capsys, "analyse", "SET.json", "--out", "x" * 300)
+    assert said.endswith("x: cannot be written (file name too long)\n")
+
+
 def test_a_file_that_is_too_large_or_has_no_end(work, capsys):
     (work / "large.txt").write_bytes(b"a" * 3_000_000)
     for name in ("large.txt", "/dev/zero"):
