@@ -15,7 +15,7 @@ from tests.handmade import asked, plain_log_prob
 
 CAPITAL = "The capital of France is"
 QUESTION = "Q: What is the capital of France?\nA:"
-SHORT = 8  # tokens
+SHORT = 6  # tokens
 
 
 def test_integrated_gradients_end_within_one_percent(default_lm: LanguageModel) -> None:
@@ -49,7 +49,7 @@ def test_integrated_gradients_converge_on_most_short_examples(default_lm: Langua
         found = integrated_gradients(default_lm, tokens, target, budget=33)
         assert found.converged == (found.relative_error is not None and found.relative_error <= 0.05)
         converged.append(found.converged)
-    assert len(converged) >= 8
+    assert len(converged) >= 5
     assert np.mean(converged) > 0.5
 
 
