@@ -78,6 +78,8 @@ class Encoder:
     def added(self) -> tuple[tuple[int, ...], tuple[int, ...]]:
         """The ids that the tokenizer puts before and after every text."""
         bare, whole = (self.full.encode("a", add_special_tokens=add).ids for add in (False, True))
+        if not bare:
+            return tuple(whole), ()
         start = next(i for i in range(len(whole) - len(bare) + 1) if whole[i : i + len(bare)] == bare)
         return tuple(whole[:start]), tuple(whole[start + len(bare) :])
 

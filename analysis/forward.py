@@ -106,8 +106,8 @@ def states(
 
 
 def logits(network: Network, hidden: torch.Tensor) -> torch.Tensor:
-    """Final states [..., H] → logits [..., V] in float32."""
-    out = network.unembedding(hidden).float()
+    """Final states [..., H] → logits [..., V] in float32, on the embeddings' device."""
+    out = network.unembedding(hidden).float().to(network.device)
     if network.logit_scale != 1.0:
         out = out * network.logit_scale
     if network.logit_cap:
@@ -237,12 +237,12 @@ def aligned(prefix: Prefix, sources: Sequence[int], lengths: Sequence[int]) -> t
     their positions already, so moving them changes nothing. Also returns the mask [B, T] of real tokens.
     """
     width = max(lengths)
-    device = prefix.cache.layers[0].keys.device
-    start = width - torch.tensor(lengths, device=device)  # [B]
-    index = torch.arange(width, device=device)[None] - start[:, None]  # [B, T]
-    mask = index >= 0
+    start = width - torch.tensor(lengths)  # [B]
+    index = torch.arange(width)[None] - start[:, None]  # [B, T]
+    mask = (index >= 0).to(prefix.cache.layers[0].keys.device)
     index = index.clamp(min=0)
-    row = torch.tensor([prefix.places[source] for source in sources], device=device)[:, None]
+    row = torch.tensor([prefix.places[source] for source in sources])[:, None]
+    # Indices stay on the processor, since the blocks may be on several devices.
     return _map(prefix.cache, lambda x: x.transpose(1, 2)[row, index].transpose(1, 2)), mask
 
 

@@ -111,8 +111,8 @@ def _part_scores(
         for r, (context, continuation) in enumerate(rows)
         for k, index in enumerate(continuation)
     ]
-    row, place, wanted = torch.tensor(flat, device=network.device).T
-    states = last[row, place]
+    row, place, wanted = torch.tensor(flat).T
+    states, wanted = last[row, place], wanted.to(network.device)
     # The head's logits [rows, V] are the largest tensor here: a few hundred rows at a time.
     picked = [
         forward.log_probs(network, states[i : i + 256]).gather(1, wanted[i : i + 256, None])[:, 0]

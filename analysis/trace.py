@@ -207,7 +207,7 @@ def _attributions(
     """One forward and backward pass over whole prompts [B, T]; each row's score is its target's log-prob."""
     rows = [item.read for item in items]
     embeds = forward.embed(network, forward.padded(rows, network.device)).detach().requires_grad_(True)
-    row, place, wanted = _predictions(items, network.device)
+    row, place, wanted = _predictions(items)
     long = embeds.shape[0] * embeds.shape[1] * token_bytes(network) > 1.2 * ACTIVATION_BYTES
     steps = 0
 
@@ -221,7 +221,7 @@ def _attributions(
     with torch.enable_grad(), forward.watched(network, step if long else lambda: None, checkpointed=long):
         out = forward.states(network, embeds, layers=with_states)
         log_probs = forward.log_probs(network, out.last_hidden_state[row, place])  # [Σ targets, V]
-        chosen = log_probs.gather(1, wanted[:, None])[:, 0]
+        chosen = log_probs.gather(1, wanted[:, None].to(network.device))[:, 0]
         layers = forward.all_states(out) if with_states else []
         gradients = torch.autograd.grad(chosen.sum(), [embeds, *layers])
     with torch.no_grad():
@@ -230,22 +230,26 @@ def _attributions(
     scores = [_Scores(saliency[r, : len(item.tokens)], product[r, : len(item.tokens)]) for r, item in enumerate(items)]
     if not with_states:
         return scores, []
-    hidden = torch.stack([layer.detach()[row, place] for layer in layers], dim=1).float().cpu().numpy()
-    gradient = torch.stack([layer[row, place] for layer in gradients[1:]], dim=1).float().cpu().numpy()
+    hidden, gradient = (_stacked([x[row, place] for x in xs]) for xs in (layers, gradients[1:]))
     distribution, picked = log_probs.detach().cpu().numpy(), chosen.detach().cpu().numpy()
     return scores, [
         [_Place(float(picked[r]), distribution[r].copy(), hidden[r], gradient[r])] for r in range(len(items))
     ]
 
 
-def _predictions(items: list[Item], device: torch.device) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
+def _stacked(layers: Sequence[torch.Tensor]) -> np.ndarray:
+    """One tensor [B, H] per layer, wherever it is, as an array [B, layer, H]."""
+    return torch.stack([layer.detach().float().cpu() for layer in layers], dim=1).numpy()
+
+
+def _predictions(items: list[Item]) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
     """For every target token of every row: its row, the position that predicts it, and its id."""
     flat = [
         (row, len(item.tokens) - 1 + k, index)
         for row, item in enumerate(items)
         for k, index in enumerate(item.target.ids)
     ]
-    row, place, wanted = torch.tensor(flat, device=device).T
+    row, place, wanted = torch.tensor(flat).T
     return row, place, wanted
 
 
@@ -274,8 +278,7 @@ def _places(lm: LanguageModel, items: list[Item], tick: Report) -> list[list[_Pl
             chosen = log_probs.gather(1, torch.tensor([[wanted[i]] for i in part], device=network.device))[:, 0]
             layers = forward.all_states(out)
             gradients = torch.autograd.grad(chosen.sum(), layers) if lm.can.no_gradients is None else layers
-        hidden = torch.stack([layer.detach()[:, -1] for layer in layers], dim=1).float().cpu().numpy()
-        gradient = torch.stack([layer.detach()[:, -1] for layer in gradients], dim=1).float().cpu().numpy()
+        hidden, gradient = (_stacked([x[:, -1] for x in xs]) for xs in (layers, gradients))
         distribution, picked = log_probs.detach().cpu().numpy(), chosen.detach().cpu().numpy()
         for r, i in enumerate(part):
             first = distribution[r].copy() if flat[i][1] == 0 else np.empty(0, np.float32)
@@ -304,9 +307,7 @@ def _places_without_cache(lm: LanguageModel, items: list[Item], tick: Report) ->
                 layers = forward.all_states(out)
                 same = lm.can.no_gradients is not None
                 gradients = layers if same else torch.autograd.grad(log_probs[index], layers)
-            hidden, gradient = (
-                torch.stack([x.detach()[0, -1] for x in xs]).float().cpu().numpy() for xs in (layers, gradients)
-            )
+            hidden, gradient = (_stacked([x[:, -1] for x in xs])[0] for xs in (layers, gradients))
             distribution = log_probs.detach().cpu().numpy()
             first = distribution if k == 0 else np.empty(0, np.float32)
             found.append(_Place(float(distribution[index]), first, hidden, gradient))
