@@ -3,11 +3,13 @@
 import os
 import shutil
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 from hypothesis import HealthCheck, settings
+from playwright.sync_api import Browser, sync_playwright
 
 if TYPE_CHECKING:
     from analysis.model import LanguageModel
@@ -18,6 +20,15 @@ os.environ["HF_HUB_OFFLINE"] = "1"
 settings.register_profile("laws", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("laws")
 
+FLAGS = [
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+]
 BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 
 
@@ -76,3 +87,11 @@ def chromium_path() -> str:
             found = play.chromium.executable_path
         assert Path(found).exists(), "no Chromium: `make test` installs one"
     return found
+
+
+@pytest.fixture(scope="session")
+def chromium(chromium_path: str) -> Iterator[Browser]:
+    with sync_playwright() as play:
+        browser = play.chromium.launch(executable_path=chromium_path, args=FLAGS)
+        yield browser
+        browser.close()

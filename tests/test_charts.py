@@ -17,7 +17,6 @@ import plotly.graph_objects as go
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from playwright.sync_api import sync_playwright
 
 from analysis.agreement import token_effects_pair
 from analysis.attribution_results import Agreement, DeletionCurve, TargetTokenMaps
@@ -320,31 +319,29 @@ def test_every_format_of_picture_can_be_had():
     assert config()["toImageButtonOptions"]["format"] == "png"
 
 
-def test_plotly_draws_labels_and_hovers_literally(chromium_path):
+def test_plotly_draws_labels_and_hovers_literally(chromium):
     library = Path(plotly.__file__).parent / "package_data" / "plotly.min.js"
-    with sync_playwright() as play:
-        browser = play.chromium.launch(executable_path=chromium_path, args=["--no-sandbox", "--disable-gpu"])
-        page = browser.new_page(viewport={"width": 1200, "height": 700})
-        said: list[str] = []
-        page.on("console", lambda message: said.append(message.text))
-        page.on("pageerror", lambda error: said.append(str(error)))
-        page.set_content("<!doctype html><div id=chart></div>")
-        page.add_script_tag(path=library)
-        for name in ("deltas", "next tokens", "candidates", "plane", "tokens", "pair"):
-            chart = CHARTS[name]
-            page.evaluate(
-                "text => { const f = JSON.parse(text); return Plotly.newPlot('chart', f.data, f.layout) }",
-                chart.to_json(),
-            )
-            read = {without_isolates(text) for text in page.evaluate(READ, "#chart text")}
-            axes = [axis for name, axis in chart.to_dict()["layout"].items() if "axis" in name]
-            labels_given = [label for axis in axes for label in axis.get("ticktext", ())]
-            assert {as_read(label) for label in [*labels_given, chart.layout.title.text]} - {""} <= read, name
-            curve_number, hovers = next((n, p.hovertext) for n, p in enumerate(chart.data) if p.hovertext is not None)
-            for place, hover in enumerate(hovers[:4]):
-                point = {"curveNumber": curve_number, "pointNumber": place}
-                page.wait_for_function(HOVERED, arg=[point, as_read(hover)], timeout=10_000)
-        browser.close()
+    page = chromium.new_page(viewport={"width": 1200, "height": 700})
+    said: list[str] = []
+    page.on("console", lambda message: said.append(message.text))
+    page.on("pageerror", lambda error: said.append(str(error)))
+    page.set_content("<!doctype html><div id=chart></div>")
+    page.add_script_tag(path=library)
+    for name in ("deltas", "next tokens", "candidates", "plane", "tokens", "pair"):
+        chart = CHARTS[name]
+        page.evaluate(
+            "text => { const f = JSON.parse(text); return Plotly.newPlot('chart', f.data, f.layout) }",
+            chart.to_json(),
+        )
+        read = {without_isolates(text) for text in page.evaluate(READ, "#chart text")}
+        axes = [axis for name, axis in chart.to_dict()["layout"].items() if "axis" in name]
+        labels_given = [label for axis in axes for label in axis.get("ticktext", ())]
+        assert {as_read(label) for label in [*labels_given, chart.layout.title.text]} - {""} <= read, name
+        curve_number, hovers = next((n, p.hovertext) for n, p in enumerate(chart.data) if p.hovertext is not None)
+        for place, hover in enumerate(hovers[:4]):
+            point = {"curveNumber": curve_number, "pointNumber": place}
+            page.wait_for_function(HOVERED, arg=[point, as_read(hover)], timeout=10_000)
+    page.close()
     assert said == []
 
 

@@ -13,19 +13,10 @@ from urllib.error import URLError
 from urllib.request import urlopen
 
 import pytest
-from playwright.sync_api import Browser, Page, sync_playwright
+from playwright.sync_api import Browser, Page
 
 ROOT = Path(__file__).parents[2]
 SECONDS_TO_START = 90
-FLAGS = [
-    "--no-sandbox",
-    "--disable-gpu",
-    "--disable-quic",
-    "--no-first-run",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
-]
 # True once the script has not run for half a second: a run may follow another at once.
 IDLE = """() => {
     const app = document.querySelector('[data-testid="stApp"]');
@@ -119,14 +110,6 @@ def tiny_app(serve: Serve, tiny_model_folder: Path) -> str:
 def default_app(serve: Serve, default_model_folder: Path) -> str:
     """The address of the dashboard as people start it."""
     return serve(ROOT / "app.py")
-
-
-@pytest.fixture(scope="session")
-def chromium(chromium_path: str) -> Iterator[Browser]:
-    with sync_playwright() as play:
-        browser = play.chromium.launch(executable_path=chromium_path, args=FLAGS)
-        yield browser
-        browser.close()
 
 
 @pytest.fixture
