@@ -2,10 +2,20 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 import numpy as np
 import torch
+
+from analysis.model import LanguageModel, assemble
+from tests import tiny
+
+
+@cache
+def loaded(family: str = "llama") -> LanguageModel:
+    """A tiny model that many tests share: nothing may change it."""
+    return assemble(tiny.network(family, scale=8.0), tiny.tokenizer(), "tiny")
 
 
 @dataclass(frozen=True, eq=False)

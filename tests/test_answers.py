@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from analysis import forward
 from analysis.answers import AnswerCache, answers
 from analysis.answers_match import MATCHES, Match, answer_key, is_expected, normalised, same_answer
-from analysis.model import LanguageModel, assemble
+from analysis.model import LanguageModel
 from analysis.results import Answer
 from tests import plain, tiny
 
@@ -25,7 +25,7 @@ Ids = tuple[int, ...]
 @cache
 def loaded(family: str = "llama", ends: tuple[int, ...] = ()) -> LanguageModel:
     """A tiny model whose answers end at any of `ends`."""
-    lm = assemble(tiny.network(family, scale=8.0), tiny.tokenizer(), "tiny")
+    lm = plain.loaded(family)
     return replace(lm, encoder=replace(lm.encoder, end_ids=frozenset(ends))) if ends else lm
 
 
@@ -38,9 +38,7 @@ PROMPTS: tuple[Ids, ...] = (
     random_ids(5, 1),
     random_ids(23, 2),
     random_ids(60, 3),
-    (*random_ids(30, 4), 5),
     (*random_ids(30, 4), 6, 7),
-    random_ids(5, 5),
 )
 
 
@@ -65,7 +63,7 @@ def assert_greedy(lm: LanguageModel, prompts: Sequence[Ids], tokens: int, found:
 @pytest.mark.parametrize("family", FAMILIES)
 def test_answers_are_those_of_a_naive_greedy_loop(family: str) -> None:
     lm = loaded(family)
-    assert_greedy(lm, PROMPTS, 5, answers(lm, PROMPTS, 5))
+    assert_greedy(lm, PROMPTS, 4, answers(lm, PROMPTS, 4))
 
 
 @pytest.mark.parametrize("family", ["llama", "mistral", "gpt2", "opt"])
@@ -79,7 +77,7 @@ def test_rows_that_end_early_leave_the_others_as_they_are(family: str) -> None:
 
 
 @given(st.lists(st.sampled_from(PROMPTS), min_size=1, max_size=9), st.integers(1, 6))
-@settings(max_examples=8)
+@settings(max_examples=4)
 def test_company_order_and_repetition_change_nothing(prompts: list[Ids], tokens: int) -> None:
     lm = loaded("mistral", some_ends("mistral"))
     assert_greedy(lm, prompts, tokens, answers(lm, prompts, tokens))
@@ -100,7 +98,7 @@ def test_a_model_without_a_usable_cache_answers_the_same() -> None:
 
 def test_more_prompts_than_fit_into_one_batch_keep_their_order() -> None:
     lm = loaded()
-    prompts = [random_ids(3 + n % 5, n) for n in range(40)]
+    prompts = [random_ids(3 + n % 5, n) for n in range(20)]
     assert_greedy(lm, prompts, 2, answers(lm, prompts, 2))
 
 

@@ -1,7 +1,6 @@
 """A set, analysed: targets, deltas, duplicates, rows that fail, candidates and answers."""
 
 from collections.abc import Sequence
-from functools import cache
 
 import numpy as np
 import pytest
@@ -21,19 +20,13 @@ from analysis.explore import (
     top_tokens,
 )
 from analysis.limits import MAX_PROMPT_CHARACTERS
-from analysis.model import LanguageModel, assemble
 from analysis.prompts import Message, Prompt, PromptSet, Variant
 from analysis.results import Analysis, Note, PromptResult, Target, Tokens, Trace
-from tests import plain, tiny
-
-
-@cache
-def loaded() -> LanguageModel:
-    return assemble(tiny.network("llama", scale=8.0), tiny.tokenizer(), "tiny")
+from tests import plain
 
 
 def analysed(asked: PromptSet, caches: Caches | None = None) -> Analysis:
-    return analyse(loaded(), asked, caches or Caches())
+    return analyse(plain.loaded(), asked, caches or Caches())
 
 
 def errors(result: PromptResult) -> list[str]:
@@ -42,7 +35,7 @@ def errors(result: PromptResult) -> list[str]:
 
 def log_prob(result: PromptResult) -> float:
     assert result.trace is not None
-    return float(plain.scores(loaded().network.model, result.trace.tokens.ids, result.trace.target.ids).sum())
+    return float(plain.scores(plain.loaded().network.model, result.trace.tokens.ids, result.trace.target.ids).sum())
 
 
 CAPITAL = PromptSet(
@@ -86,7 +79,7 @@ def test_labels_kinds_and_places_come_from_the_set() -> None:
         (0, "reference", "reference"),
         (2, "mine", "typo"),
     ]
-    assert found.model == loaded().card
+    assert found.model == plain.loaded().card
 
 
 def test_equal_prompts_are_named_and_differ_by_exactly_nothing() -> None:
@@ -147,7 +140,7 @@ def test_a_row_that_fails_is_a_sentence_and_the_others_keep_their_results() -> N
         target=" five",
     )
     found = analysed(asked)
-    count = len(encode(loaded().encoder, Prompt("one two " * 200)))
+    count = len(encode(plain.loaded().encoder, Prompt("one two " * 200)))
     assert [errors(result) for result in found.prompts] == [
         [],
         ["rewording 1: the prompt is empty: type some text"],
@@ -189,7 +182,7 @@ def test_a_target_that_cannot_be_scored_is_said_at_every_row(target: str | tuple
 
 def test_a_prompt_may_fill_the_models_context_but_the_target_has_to_fit() -> None:
     text = "x" * 256
-    assert len(encode(loaded().encoder, Prompt(text))) == 256
+    assert len(encode(plain.loaded().encoder, Prompt(text))) == 256
     assert analysed(PromptSet(text)).reference.trace is not None
     longer = analysed(PromptSet(text, target="yy"))
     assert errors(longer.reference) == ["reference has 257 tokens; tiny reads at most 256"]
@@ -203,7 +196,7 @@ def test_one_prompt_alone_is_analysed_and_asks_for_a_paraphrase() -> None:
 
 def test_progress_rises_to_one_and_a_report_may_stop_it() -> None:
     caches, seen = Caches(), list[float]()
-    analyse(loaded(), CAPITAL, caches, report=seen.append)
+    analyse(plain.loaded(), CAPITAL, caches, report=seen.append)
     assert seen == sorted(seen)
     assert seen[-1] == 1.0
 
@@ -214,7 +207,7 @@ def test_progress_rises_to_one_and_a_report_may_stop_it() -> None:
         raise Stop
 
     with pytest.raises(Stop):
-        analyse(loaded(), CAPITAL, Caches(), report=report)
+        analyse(plain.loaded(), CAPITAL, Caches(), report=report)
 
 
 def test_a_set_that_is_known_takes_no_pass(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -227,7 +220,7 @@ def test_a_set_that_is_known_takes_no_pass(monkeypatch: pytest.MonkeyPatch) -> N
 
 
 def test_without_attributions_all_else_is_there() -> None:
-    found = analyse(loaded(), CAPITAL, Caches(), attributions=False)
+    found = analyse(plain.loaded(), CAPITAL, Caches(), attributions=False)
     for result in found.prompts:
         assert result.trace is not None
         assert result.trace.gradient is not None
@@ -241,25 +234,27 @@ def test_answers_stand_beside_their_rows_and_are_known_afterwards() -> None:
     asked = PromptSet("one", (Variant(""), Variant("two"), Variant("one")), target=" x", response_tokens=3)
     caches = Caches()
     found = analysed(asked, caches)
-    assert known_answers(loaded(), found, caches) is None
-    made = answers_of(loaded(), found, caches)
+    assert known_answers(plain.loaded(), found, caches) is None
+    made = answers_of(plain.loaded(), found, caches)
     assert [answer is None for answer in made] == [False, True, False, False]
     assert made[0] == made[3]
     for result, answer in zip(found.prompts, made, strict=True):
         if answer is not None:
             assert result.trace is not None
-            want = plain.greedy(loaded().network.model, result.trace.tokens.ids, 3, loaded().encoder.end_ids)
+            want = plain.greedy(
+                plain.loaded().network.model, result.trace.tokens.ids, 3, plain.loaded().encoder.end_ids
+            )
             assert answer.ids == tuple(index for index, _ in want)
-    assert known_answers(loaded(), found, caches) == made
+    assert known_answers(plain.loaded(), found, caches) == made
 
 
 def test_an_answer_has_the_room_that_the_prompt_leaves() -> None:
     caches = Caches()
     found = analysed(PromptSet("x" * 256, (Variant("x" * 254), Variant("x"))), caches)
-    made = answers_of(loaded(), found, caches)
+    made = answers_of(plain.loaded(), found, caches)
     assert made[0] is None
     assert [len(answer.ids) for answer in made[1:] if answer] == [2, 20]
-    assert known_answers(loaded(), found, caches) == made
+    assert known_answers(plain.loaded(), found, caches) == made
 
 
 # --- candidates -------------------------------------------------------------------------------------
@@ -272,7 +267,7 @@ def test_candidates_equal_plain_scores_whatever_their_length() -> None:
     )  # fmt: skip
     caches = Caches()
     found = analysed(asked, caches)
-    scores = candidate_scores(loaded(), found, caches)
+    scores = candidate_scores(plain.loaded(), found, caches)
     assert [score and score.texts for score in scores] == [asked.candidates, asked.candidates, None, (" six",)]
     for result, score in zip(found.prompts, scores, strict=True):
         if score is not None:
@@ -280,9 +275,9 @@ def test_candidates_equal_plain_scores_whatever_their_length() -> None:
             for text, values in zip(score.texts, score.log_probs, strict=True):
                 base = found.reference if score.texts == asked.candidates else result
                 assert base.trace is not None
-                whole = encode(loaded().encoder, Prompt(base.trace.tokens.text + text)).ids
+                whole = encode(plain.loaded().encoder, Prompt(base.trace.tokens.text + text)).ids
                 ids = whole[len(base.trace.tokens) :]
-                want = plain.scores(loaded().network.model, result.trace.tokens.ids, ids)
+                want = plain.scores(plain.loaded().network.model, result.trace.tokens.ids, ids)
                 np.testing.assert_allclose(values, want, atol=1e-4)
     assert scores[0] is not None
     np.testing.assert_allclose(scores[0].sums, [sum(row) for row in scores[0].log_probs])
@@ -292,7 +287,7 @@ def test_candidates_equal_plain_scores_whatever_their_length() -> None:
 def test_a_candidate_that_is_the_target_has_its_log_prob() -> None:
     caches = Caches()
     found = analysed(PromptSet("one two", target=" five", candidates=(" five",)), caches)
-    score = candidate_scores(loaded(), found, caches)[0]
+    score = candidate_scores(plain.loaded(), found, caches)[0]
     assert score is not None
     assert found.reference.trace is not None
     assert float(score.sums[0]) == pytest.approx(found.reference.trace.log_prob, abs=1e-4)
@@ -300,13 +295,13 @@ def test_a_candidate_that_is_the_target_has_its_log_prob() -> None:
 
 def test_a_set_without_candidates_has_no_scores() -> None:
     found = analysed(CAPITAL)
-    assert candidate_scores(loaded(), found, Caches()) == (None, None, None)
+    assert candidate_scores(plain.loaded(), found, Caches()) == (None, None, None)
 
 
 def test_a_candidate_that_cannot_be_scored_is_said() -> None:
     caches = Caches()
     found = analysed(PromptSet("one two", target=" five", candidates=(" yes", " x" * 33)), caches)
-    assert candidate_scores(loaded(), found, caches) == (None,)
+    assert candidate_scores(plain.loaded(), found, caches) == (None,)
     assert any("the target has 66 tokens; at most 32 can be scored" in note.text for note in found.notes)
 
 
@@ -353,7 +348,7 @@ def test_entropy_of_known_distributions() -> None:
 
 
 def test_a_target_id_that_only_the_model_has_can_be_picked_from_the_list() -> None:
-    lm = loaded()
+    lm = plain.loaded()
     index = 415
     assert not lm.encoder.knows(index)
     found = analysed(PromptSet("one", (Variant("two"),), target=(index,)))

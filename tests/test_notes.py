@@ -13,13 +13,14 @@ from analysis.explore import Caches, analyse
 from analysis.model import LanguageModel, assemble
 from analysis.prompts import Message, Prompt, PromptSet, Variant
 from analysis.results import Analysis, Note
-from tests import tiny
+from tests import plain, tiny
 
 
 @cache
 def loaded(kind: str = "plain") -> LanguageModel:
+    if kind == "plain":
+        return plain.loaded()
     tokenizers = {
-        "plain": tiny.tokenizer,
         "no template": lambda: tiny.tokenizer(template=None),
         "eos": lambda: tiny.tokenizer(bos=True, eos=True),
         "trimming": lambda: tiny.tokenizer(template=tiny.TEMPLATE.replace("m['content']", "m['content'] | trim")),

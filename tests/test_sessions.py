@@ -3,7 +3,6 @@
 import threading
 from collections import deque
 from collections.abc import Callable, Sequence
-from functools import cache
 from typing import Any
 
 import pytest
@@ -14,18 +13,13 @@ from analysis import trace as engine
 from analysis.answers import answers
 from analysis.encoding import encode, target_from_ids
 from analysis.explore import Caches, analyse, answers_of, candidate_scores
-from analysis.model import FairLock, LanguageModel, PassLock, assemble
+from analysis.model import FairLock, LanguageModel, PassLock
 from analysis.prompts import Prompt, PromptSet, Variant
 from analysis.results import Analysis
 from analysis.trace import Item, traces
-from tests import tiny
+from tests import plain
 
 STEMS = ("The capital of", "What is the capital of", "one two three", "Answer with one word:", "Question: is", "Paris")
-
-
-@cache
-def loaded(family: str = "llama") -> LanguageModel:
-    return assemble(tiny.network(family, scale=8.0), tiny.tokenizer(), "tiny")
 
 
 def prompt_set(number: int) -> PromptSet:
@@ -82,7 +76,7 @@ def together(tasks: Sequence[Callable[[], object]]) -> list[object]:
 
 @pytest.mark.parametrize("family", ["llama", "gemma3", "gpt2"])
 def test_sessions_get_bit_for_bit_what_they_get_alone(family: str) -> None:
-    lm = loaded(family)
+    lm = plain.loaded(family)
     sets = [prompt_set(number) for number in range(3)]
     alone = [everything(lm, asked) for asked in sets]
     assert together([lambda asked=asked: everything(lm, asked) for asked in sets]) == alone  # type: ignore[misc]
@@ -92,7 +86,7 @@ def test_sessions_in_long_prompts_get_what_they_get_alone(monkeypatch: pytest.Mo
     """Long prompts wrap the blocks of the shared model while they run."""
     monkeypatch.setattr(engine, "ACTIVATION_BYTES", 1000)
     monkeypatch.setattr(engine, "CHUNK_TOKENS", 8)
-    lm, sets = loaded(), [prompt_set(number) for number in range(3)]
+    lm, sets = plain.loaded(), [prompt_set(number) for number in range(3)]
     alone = [everything(lm, asked) for asked in sets]
     assert together([lambda asked=asked: everything(lm, asked) for asked in sets]) == alone  # type: ignore[misc]
 
@@ -100,7 +94,7 @@ def test_sessions_in_long_prompts_get_what_they_get_alone(monkeypatch: pytest.Mo
 def test_sessions_on_two_models_get_what_they_get_alone() -> None:
     """The models' passes want different matrix kernels, of which PyTorch has one setting for all threads."""
     before = torch.get_float32_matmul_precision()
-    models = [loaded("llama"), loaded("gpt2")]
+    models = [plain.loaded("llama"), plain.loaded("gpt2")]
     models[0].lock._matmul, models[1].lock._matmul = "medium", "highest"
     alone = [everything(lm, prompt_set(1)) for lm in models]
     tasks = [lambda lm=lm: everything(lm, prompt_set(1)) for lm in models]  # type: ignore[misc]
@@ -117,16 +111,16 @@ def test_one_sessions_stop_is_not_anothers() -> None:
             if fraction > 0:
                 raise Stop
 
-        return analyse(loaded(), prompt_set(1), Caches(), report=report)
+        return analyse(plain.loaded(), prompt_set(1), Caches(), report=report)
 
-    alone = everything(loaded(), prompt_set(2))
-    first, second = together([stopped, lambda: everything(loaded(), prompt_set(2))])
+    alone = everything(plain.loaded(), prompt_set(2))
+    first, second = together([stopped, lambda: everything(plain.loaded(), prompt_set(2))])
     assert isinstance(first, Stop)
     assert second == alone
 
 
 def test_sessions_that_share_a_cache_get_their_own_texts() -> None:
-    lm, shared = loaded(), Caches()
+    lm, shared = plain.loaded(), Caches()
     asked = [PromptSet("one two", (Variant("three four", label=f"session {n}"),), target=" five") for n in range(4)]
     found = together([lambda each=each: analyse(lm, each, shared) for each in asked])  # type: ignore[misc]
     for each, analysis in zip(asked, found, strict=True):
@@ -212,7 +206,7 @@ def test_those_who_wait_come_before_one_who_asks_again() -> None:
 
 
 def test_a_short_session_is_served_at_the_next_chunk_of_a_long_one(monkeypatch: pytest.MonkeyPatch) -> None:
-    lm, log = loaded(), list[str]()
+    lm, log = plain.loaded(), list[str]()
     monkeypatch.setattr(lm.lock._lock, "_waiting", Queue())
     waiting = lm.lock._lock._waiting
     assert isinstance(waiting, Queue)

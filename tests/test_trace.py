@@ -24,11 +24,6 @@ FAMILIES = list(tiny.CONFIGS)
 SHARED = tuple(range(40, 70))  # as long as a chat template with its system prompt
 
 
-@cache
-def loaded(family: str = "llama") -> LanguageModel:
-    return assemble(tiny.network(family, scale=8.0), tiny.tokenizer(), "tiny")
-
-
 def tokens_of(ids: Sequence[int], text: str = "") -> Tokens:
     """Tokens of given ids; the engine reads nothing else of them."""
     return Tokens(text, tuple(ids), ("",) * len(ids), ((0, 0),) * len(ids), ("text",) * len(ids), (False,) * len(ids))
@@ -51,10 +46,8 @@ def varied_items(lm: LanguageModel) -> list[Item]:
         item(lm, random_ids(23, 2), (33, 34)),
         item(lm, random_ids(41, 3), (12,)),
         item(lm, (*SHARED, *random_ids(4, 4)), (13,)),
-        item(lm, (*SHARED, *random_ids(9, 5)), (13,)),
         item(lm, SHARED, (13, 14, 15, 16)),
         item(lm, random_ids(12, 6), (33, 34, 35)),
-        item(lm, random_ids(90, 7), (36,)),
     ]
 
 
@@ -120,7 +113,7 @@ HOOKS = ("_forward_hooks", "_forward_pre_hooks", "_backward_hooks", "_backward_p
 @pytest.fixture
 def passes(monkeypatch: pytest.MonkeyPatch) -> list[tuple[int, int]]:
     """The shape [B, T] of every pass through a network, as they happen."""
-    loaded()  # the self-test has passes of its own
+    plain.loaded()  # the self-test has passes of its own
     seen: list[tuple[int, int]] = []
     states = forward.states
 
@@ -143,15 +136,15 @@ def little_memory(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize("attributions", [True, False])
 @pytest.mark.parametrize("family", FAMILIES)
 def test_traces_equal_plain_passes(family: str, attributions: bool) -> None:
-    lm = loaded(family)
+    lm = plain.loaded(family)
     assert_plain(lm, traced(lm, varied_items(lm), attributions=attributions), attributions)
 
 
 @pytest.mark.parametrize("attributions", [True, False])
-@given(order=st.permutations(range(10)), count=st.integers(1, 10))
+@given(order=st.permutations(range(8)), count=st.integers(1, 8))
 @settings(max_examples=4)
 def test_company_and_order_change_nothing(attributions: bool, order: list[int], count: int) -> None:
-    lm = loaded("mistral")
+    lm = plain.loaded("mistral")
     items = [varied_items(lm)[place] for place in order[:count]]
     together = traced(lm, items, attributions=attributions)
     for one, trace in zip(items, together, strict=True):
@@ -163,7 +156,7 @@ def test_company_and_order_change_nothing(attributions: bool, order: list[int], 
 
 
 def test_the_two_modes_agree() -> None:
-    lm = loaded("gemma3")
+    lm = plain.loaded("gemma3")
     both = zip(traced(lm, varied_items(lm)), traced(lm, varied_items(lm), attributions=False), strict=True)
     for whole, last in both:
         np.testing.assert_allclose(whole.target_log_probs, last.target_log_probs, atol=1e-4, rtol=0)
@@ -171,7 +164,7 @@ def test_the_two_modes_agree() -> None:
 
 
 def test_the_last_gradient_is_the_target_row_of_the_head_less_the_expected_row() -> None:
-    lm = loaded("granite")
+    lm = plain.loaded("granite")
     head = lm.network.logit_scale * lm.network.unembedding.weight.detach().numpy()
     for trace in traced(lm, [item(lm, random_ids(7, 1), (31,)), item(lm, random_ids(9, 2), (31, 32))]):
         probabilities = np.exp(trace.next_log_probs)
@@ -209,7 +202,7 @@ def test_gradients_predict_what_a_small_push_of_a_state_does() -> None:
 
 @pytest.mark.parametrize("attributions", [True, False])
 def test_equal_prompts_are_run_once(attributions: bool, passes: list[tuple[int, int]]) -> None:
-    lm = loaded()
+    lm = plain.loaded()
     one = item(lm, random_ids(6, 1), (31,), "one")
     traced(lm, [one], attributions=attributions)
     alone = list(passes)
@@ -222,25 +215,25 @@ def test_equal_prompts_are_run_once(attributions: bool, passes: list[tuple[int, 
 
 
 def test_a_common_beginning_is_read_once_in_the_last_token_mode(passes: list[tuple[int, int]]) -> None:
-    lm = loaded()
+    lm = plain.loaded()
     traced(lm, [item(lm, (*SHARED, *random_ids(4, n)), (13,)) for n in range(6)], attributions=False)
     assert sum(rows * width for rows, width in passes) <= len(SHARED) + 6 * 4
 
 
 def test_no_items_make_no_traces() -> None:
-    assert traces(loaded(), []) == []
+    assert traces(plain.loaded(), []) == []
 
 
 @pytest.mark.parametrize("family", FAMILIES)
 def test_long_prompts_give_what_short_ones_give(family: str, little_memory: None) -> None:
-    lm = loaded(family)
+    lm = plain.loaded(family)
     items = varied_items(lm)[1:5]
     assert_plain(lm, traced(lm, items), True)
     assert_plain(lm, traced(lm, items, attributions=False), False)
 
 
 def test_a_long_prompt_reports_inside_its_passes(little_memory: None) -> None:
-    lm = loaded()
+    lm = plain.loaded()
     seen: list[float] = []
     traced(lm, [item(lm, random_ids(40, 1), (31,))], report=seen.append)
     assert len(seen) >= 2 * lm.network.layers  # in the forward pass and in the recomputation
@@ -250,10 +243,10 @@ def test_a_long_prompt_reports_inside_its_passes(little_memory: None) -> None:
     assert all(0 <= share <= 1 for share in seen)
 
 
-@given(st.lists(st.sampled_from(range(10)), min_size=1, max_size=10), st.booleans())
+@given(st.lists(st.sampled_from(range(8)), min_size=1, max_size=8), st.booleans())
 @settings(max_examples=6)
 def test_progress_rises_from_nothing_to_all(places: list[int], attributions: bool) -> None:
-    lm = loaded()
+    lm = plain.loaded()
     items = varied_items(lm)
     seen: list[float] = []
     traced(lm, [items[place] for place in places], attributions=attributions, report=seen.append)
@@ -265,14 +258,14 @@ class Stop(BaseException):
     """As Streamlit's: no Exception, so that nothing catches it by accident."""
 
 
-@pytest.mark.parametrize("error", [Stop, KeyboardInterrupt, RuntimeError])
+@pytest.mark.parametrize("error", [Stop, RuntimeError])
 @pytest.mark.parametrize("attributions", [True, False])
 def test_a_report_that_raises_stops_the_run_and_leaves_nothing_behind(
     error: type[BaseException], attributions: bool, little_memory: None
 ) -> None:
     """At every call in turn: before a chunk, in a forward pass, and in the recomputation of a backward pass."""
-    lm = loaded()
-    items = [item(lm, random_ids(20, 1), (31,)), item(lm, random_ids(12, 2), (31, 32))]
+    lm = plain.loaded()
+    items = [item(lm, random_ids(9, 1), (31,)), item(lm, random_ids(5, 2), (31, 32))]
     calls: list[float] = []
     before = traced(lm, items, attributions=attributions, report=calls.append)
     clean = fingerprint(lm)
@@ -338,7 +331,7 @@ def test_a_prompt_that_gives_nan_is_a_note_and_its_neighbours_keep_their_results
 
 @pytest.mark.parametrize("attributions", [True, False])
 def test_a_model_without_a_usable_cache_gives_the_same(attributions: bool, passes: list[tuple[int, int]]) -> None:
-    lm = loaded("gpt2")
+    lm = plain.loaded("gpt2")
     passes.clear()
     without = replace(lm, can=replace(lm.can, no_cache="for this test"))
     assert_plain(lm, traced(without, varied_items(lm)[:6], attributions=attributions), attributions)
@@ -347,7 +340,7 @@ def test_a_model_without_a_usable_cache_gives_the_same(attributions: bool, passe
 
 
 def test_a_model_without_gradients_gives_all_the_rest() -> None:
-    lm = loaded()
+    lm = plain.loaded()
     without = replace(lm, can=replace(lm.can, no_gradients="for this test"))
     for trace in traced(without, varied_items(lm)):
         want = plain.trace(lm.network.model, trace.tokens.ids, trace.target.ids)
@@ -358,7 +351,7 @@ def test_a_model_without_gradients_gives_all_the_rest() -> None:
 
 @pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16])
 def test_half_precision_gives_float32_arrays_near_the_exact_ones(dtype: torch.dtype) -> None:
-    exact, lm = loaded(), assemble(tiny.network(scale=8.0).to(dtype), tiny.tokenizer(), "tiny", dtype=dtype)
+    exact, lm = plain.loaded(), assemble(tiny.network(scale=8.0).to(dtype), tiny.tokenizer(), "tiny", dtype=dtype)
     items = varied_items(lm)[:5]
     for trace, want in zip(traced(lm, items), traced(exact, items), strict=True):
         for name in ("target_log_probs", "next_log_probs", "hidden", "gradient", "saliency", "gradient_x_input"):
@@ -367,7 +360,7 @@ def test_half_precision_gives_float32_arrays_near_the_exact_ones(dtype: torch.dt
 
 
 def test_an_edited_prompt_costs_one_prompt(passes: list[tuple[int, int]]) -> None:
-    lm, kept = loaded(), TraceCache()
+    lm, kept = plain.loaded(), TraceCache()
     items = [item(lm, random_ids(8, n), (31,)) for n in range(8)]
     traced(lm, items, cache=kept)
     passes.clear()
@@ -378,7 +371,7 @@ def test_an_edited_prompt_costs_one_prompt(passes: list[tuple[int, int]]) -> Non
 
 
 def test_equal_ids_under_other_texts_keep_their_own_text(passes: list[tuple[int, int]]) -> None:
-    lm, kept = loaded(), TraceCache()
+    lm, kept = plain.loaded(), TraceCache()
     first = item(lm, random_ids(8, 1), (31,), "first")
     second = Item(tokens_of(first.tokens.ids, "second"), replace(first.target, text="as typed", chosen=False))
     traced(lm, [first], cache=kept)
@@ -392,7 +385,7 @@ def test_equal_ids_under_other_texts_keep_their_own_text(passes: list[tuple[int,
 def test_a_trace_without_attributions_is_made_again_with_them_and_then_serves_both(
     passes: list[tuple[int, int]],
 ) -> None:
-    lm, kept = loaded(), TraceCache()
+    lm, kept = plain.loaded(), TraceCache()
     one = item(lm, random_ids(8, 1), (31,))
     assert traced(lm, [one], attributions=False, cache=kept)[0].saliency is None
     assert traced(lm, [one], attributions=True, cache=kept)[0].saliency is not None
@@ -403,14 +396,14 @@ def test_a_trace_without_attributions_is_made_again_with_them_and_then_serves_bo
 
 
 def test_other_targets_after_one_prompt_are_other_entries() -> None:
-    lm, kept = loaded(), TraceCache()
+    lm, kept = plain.loaded(), TraceCache()
     ids = random_ids(8, 1)
     found = [traced(lm, [item(lm, ids, target)], cache=kept)[0] for target in ((31,), (32,), (31, 32))]
     assert_plain(lm, found, True)
 
 
 def test_the_cache_keeps_to_its_bytes(passes: list[tuple[int, int]]) -> None:
-    lm = loaded()
+    lm = plain.loaded()
     items = [item(lm, random_ids(8, n), (31,)) for n in range(6)]
     one = traced(lm, items[:1])[0]
     kept = TraceCache(limit_bytes=3 * engine._bytes(one))
@@ -425,7 +418,7 @@ def test_the_cache_keeps_to_its_bytes(passes: list[tuple[int, int]]) -> None:
 
 
 def test_a_stopped_run_keeps_the_chunks_that_were_done(passes: list[tuple[int, int]], little_memory: None) -> None:
-    lm, kept = loaded(), TraceCache()
+    lm, kept = plain.loaded(), TraceCache()
     items = [item(lm, random_ids(8 + n, n), (31,)) for n in range(4)]
     stopper: Callable[[float], None] = lambda share: (_ for _ in ()).throw(Stop) if share >= 0.5 else None  # noqa: E731
     with pytest.raises(Stop):
@@ -438,7 +431,7 @@ def test_a_stopped_run_keeps_the_chunks_that_were_done(passes: list[tuple[int, i
 def test_many_targets_of_many_tokens_stay_within_the_budget_of_the_head(
     monkeypatch: pytest.MonkeyPatch, passes: list[tuple[int, int]]
 ) -> None:
-    lm = loaded()
+    lm = plain.loaded()
     monkeypatch.setattr(engine, "ACTIVATION_BYTES", max(16 * 420 * 10, 40 * engine.token_bytes(lm.network)))
     rows = [item(lm, (9 + n,), tuple(range(20, 30))) for n in range(5)]
     wide: list[int] = []
