@@ -214,11 +214,12 @@ def _attributions(
     def step() -> None:
         nonlocal steps
         steps += 1
-        # A forward pass, then per block its recomputation with the backward pass, which takes twice as long.
+        # A forward pass, then, in a long run, per block its recomputation with the backward pass, which takes
+        # twice as long; a short run's backward pass is one step.
         done = steps if steps <= network.layers else 2 * steps - network.layers
         tick(min(1.0, done / (3 * network.layers)))
 
-    with torch.enable_grad(), forward.watched(network, step if long else lambda: None, checkpointed=long):
+    with torch.enable_grad(), forward.watched(network, step, checkpointed=long):
         out = forward.states(network, embeds, layers=with_states)
         log_probs = forward.log_probs(network, out.last_hidden_state[row, place])  # [Σ targets, V]
         chosen = log_probs.gather(1, wanted[:, None].to(network.device))[:, 0]

@@ -58,7 +58,7 @@ def test_texts_come_back_from_files_of_every_kind(run, case):
     assert [row["text"] for row in rows] == texts
     assert [row["target"] for row in rows] == [result.trace.target.text for result in found.analysis.prompts]
     document = json.loads(to_json(found.analysis, str, candidates=found.scores))
-    assert [prompt["text"] for prompt in document["prompts"]] == texts
+    assert [prompt["prompt"] for prompt in document["prompts"]] == texts
 
 
 def csv_rows(text):
