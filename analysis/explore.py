@@ -15,6 +15,7 @@ from analysis.encoding import EncodingError, encode, encode_target, ids_after, t
 from analysis.limits import MAX_PROMPT_CHARACTERS
 from analysis.lru import Lru
 from analysis.model import LanguageModel
+from analysis.other_form import other_forms
 from analysis.prompts import PromptSet, Row
 from analysis.results import Analysis, Answer, CandidateScores, Note, PromptResult, Target, Tokens, Trace
 from analysis.scoring import ScoreCache, score
@@ -66,7 +67,7 @@ def analyse(
         found = next(traced) if entry.item else entry.note
         assert found is not None
         results.append(_result(entry, found, results))
-    others = _other_forms(lm, results, caches, report)
+    others = other_forms(lm, results, caches.scores, report)
     noted = [
         replace(result, notes=remarks.of_row(lm, result, results[0], other, others[0], prompt_set.label))
         if result.trace
@@ -142,38 +143,6 @@ def _result(entry: _Encoded, found: Trace | Note, earlier: Sequence[PromptResult
     return PromptResult(entry.row, found, delta, duplicate)
 
 
-def _other_forms(
-    lm: LanguageModel, results: Sequence[PromptResult], caches: Caches, report: Report
-) -> list[remarks.OtherForm | None]:
-    """For every row the target with, or without, its leading blank, where that form is much likelier.
-
-    No form is likelier than its first token, which the trace knows: few rows need a pass.
-    """
-    texts: list[tuple[str, tuple[int, ...]] | None] = []
-    for result in results:
-        form = remarks.with_other_blank(lm.encoder, result.trace) if result.trace else None
-        if (
-            result.trace
-            and form
-            and result.trace.next_log_probs[form[1][0]] - result.trace.log_prob <= remarks.LIKELIER
-        ):
-            form = None
-        texts.append(form)
-    pairs = [(r.trace.tokens.ids, form[1]) for r, form in zip(results, texts, strict=True) if r.trace and form]
-    long = [row for row in pairs if len(row[1]) > 1 and len(row[0]) + len(row[1]) <= lm.max_tokens]
-    scored = dict(zip(long, score(lm, long, lambda _: report(1.0), cache=caches.scores), strict=True)) if long else {}
-    found: list[remarks.OtherForm | None] = []
-    for result, form in zip(results, texts, strict=True):
-        other = None
-        if result.trace and form:
-            text, ids = form
-            values = scored.get((result.trace.tokens.ids, ids), result.trace.next_log_probs[list(ids[:1])])
-            if len(values) == len(ids) and (gain := float(values.sum()) - result.trace.log_prob) > remarks.LIKELIER:
-                other = remarks.OtherForm(text, gain)
-        found.append(other)
-    return found
-
-
 def _equal_ids(a: Trace, b: Trace) -> bool:
     return a.tokens.ids == b.tokens.ids and a.target.ids == b.target.ids
 
@@ -214,7 +183,11 @@ def candidate_scores(
     Candidates of the set are encoded at the reference, a row's own ones at the row. A row whose candidates
     cannot be scored (`analyse` says why) has None.
     """
-    found = [_candidate_ids(lm, analysis, result) for result in analysis.prompts]
+    common = _candidate_ids(lm, analysis.reference)
+    found = [
+        _fitting(lm, result, common if _shares_candidates(analysis, result) else _candidate_ids(lm, result))
+        for result in analysis.prompts
+    ]
     long = [
         (result.trace.tokens.ids, candidate)
         for result, candidates in zip(analysis.prompts, found, strict=True)
@@ -242,17 +215,26 @@ def candidate_scores(
     return tuple(made)
 
 
-def _candidate_ids(lm: LanguageModel, analysis: Analysis, result: PromptResult) -> list[tuple[int, ...]] | None:
-    if result.trace is None or not result.row.candidates:
+def _shares_candidates(analysis: Analysis, result: PromptResult) -> bool:
+    reference = analysis.reference
+    return reference.trace is not None and result.row.candidates == reference.row.candidates
+
+
+def _candidate_ids(lm: LanguageModel, result: PromptResult) -> list[tuple[int, ...]] | None:
+    trace, row = result.trace, result.row
+    if trace is None or not row.candidates:
         return None
-    shared = result.row.candidates == analysis.reference.row.candidates and analysis.reference.trace is not None
-    base = analysis.reference if shared else result
-    assert base.trace is not None
     try:
-        ids = [
-            encode_target(lm.encoder, base.row.prompt, base.trace.tokens, text).ids for text in result.row.candidates
-        ]
+        return [encode_target(lm.encoder, row.prompt, trace.tokens, text).ids for text in row.candidates]
     except EncodingError:
+        return None
+
+
+def _fitting(
+    lm: LanguageModel, result: PromptResult, ids: list[tuple[int, ...]] | None
+) -> list[tuple[int, ...]] | None:
+    """The same where the model has room for all of them after this row."""
+    if result.trace is None or ids is None:
         return None
     room = lm.max_tokens - len(result.trace.tokens) + 1
     return ids if all(len(candidate) <= room for candidate in ids) else None

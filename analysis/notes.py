@@ -5,26 +5,18 @@ A note never changes what is computed; texts are scored as typed.
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from analysis import hints
-from analysis.encoding import Encoder, EncodingError, encode, ids_after, ids_alone, render
+from analysis.encoding import Encoder, EncodingError, encode, ids_after, render
 from analysis.model import LanguageModel
 from analysis.model_hints import leaving, prefill_join, same_text, template_inside, two_blanks
+from analysis.other_form import OtherForm
 from analysis.prompts import Prompt
 from analysis.results import Analysis, Note, PromptResult, Target, Trace
 from analysis.text import boundary_note, describe, unfilled_template, visible
 
 UNLIKELY = math.log(0.01)  # a target below this is called unlikely
-LIKELIER = 1.0  # nats by which another form of the target has to be likelier to be named
-
-
-@dataclass(frozen=True)
-class OtherForm:
-    """The target with or without its leading blank, likelier by `gain` nats."""
-
-    text: str
-    gain: float
 
 
 def of_row(
@@ -67,6 +59,8 @@ def of_row(
     notes += prefill_join(lm.encoder, result)
     if prompt.mode == "completion" and (ends := boundary_note(prompt.text)):
         notes.append(Note("warning", ends))
+    if prompt.mode == "chat" and (ends := boundary_note(prompt.prefill)):
+        notes.append(Note("warning", f"the prefill {ends}"))
     notes += two_blanks(result)
     known = reference_other is not None and other is not None and reference_other.text == other.text
     if result is not reference and other is not None and not known:
@@ -218,16 +212,6 @@ def of_set(lm: LanguageModel, analysis: Analysis, other: OtherForm | None) -> tu
     if len(analysis.prompts) == 1:
         notes.append(Note("info", "add a paraphrase to see differences"))
     return tuple(notes)
-
-
-def with_other_blank(encoder: Encoder, trace: Trace) -> tuple[str, tuple[int, ...]] | None:
-    """The typed target without its leading blank, or with one: its text and ids. None where there is no such form."""
-    target = trace.target
-    if not target.chosen or not target.text.strip() or "\ufffd" in target.text:
-        return None
-    other = target.text[1:] if target.text.startswith(" ") else " " + target.text
-    ids = ids_alone(encoder, other)
-    return None if ids == target.ids or not ids or not all(map(encoder.reads, ids)) else (other, ids)
 
 
 def _likelier(other: OtherForm, target: Target, where: str) -> Note:

@@ -30,6 +30,7 @@ def test_c08_a_prefill_stands_behind_the_template_and_is_marked_as_such(run):
     assert stem.ids[:37] == found.trace().tokens.ids
     assert "joins the template's last token" not in found.notes("prefill stem")
     assert "join across the seam in '␣The'" in found.notes("prefill stem + space")
+    assert "the prefill ends in white space (space)" in found.notes("prefill stem + space")
 
 
 def test_c11_a_prompt_that_ends_inside_a_token_is_flagged(run):
