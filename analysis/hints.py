@@ -10,7 +10,7 @@ import regex
 from analysis.text import shortened, visible
 
 ROLE_LABEL = re.compile(r"^(user|human|assistant|bot|ai)[ \t]*:", re.IGNORECASE | re.MULTILINE)
-INSTRUCTION_HEADING = re.compile(r"^#{2,4} ?(?:instruction|response|input|human|assistant)s?\b:?", re.I | re.MULTILINE)
+INSTRUCTION_HEADING = re.compile(r"^### ?(?:instruction|response|input|human|assistant)s?\b:?", re.I | re.MULTILINE)
 GAP = re.compile(
     r"(?!^_+\s*$)(?<!_)_{3,}|\[blank\]|\[mask\]|<mask>", re.IGNORECASE | re.MULTILINE
 )  # no rule of its own line
