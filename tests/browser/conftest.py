@@ -10,6 +10,7 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from tempfile import TemporaryFile
 from urllib.error import URLError
+from urllib.parse import urlsplit
 from urllib.request import urlopen
 
 import pytest
@@ -17,11 +18,12 @@ from playwright.sync_api import Browser, Page
 
 ROOT = Path(__file__).parents[2]
 SECONDS_TO_START = 90
-# True once the script has not run for half a second: a run may follow another at once.
+# True once the script has not run for half a second (a run may follow another at once) and nothing is left to draw.
 IDLE = """() => {
     const app = document.querySelector('[data-testid="stApp"]');
     const state = app && app.getAttribute('data-test-script-state');
-    if (!state || ['running', 'rerunRequested', 'initial'].includes(state)) {
+    const busy = !state || ['running', 'rerunRequested', 'initial'].includes(state);
+    if (busy || document.querySelector('[data-testid="stSkeleton"]')) {
         window.idleSince = undefined;
         return false;
     }
@@ -117,7 +119,7 @@ def open_page(chromium: Browser) -> Iterator[OpenPage]:
     """open_page(url, width=1440, dark=False, …) is a page in a new session, its script finished.
 
     Whatever else goes to `Browser.new_context`. After the test no page may have logged an error,
-    failed to load something of ours, or opened a dialog.
+    failed to load something of ours, asked another server, or opened a dialog.
     """
     with _checked_pages(chromium) as opener:
         yield opener
@@ -162,6 +164,14 @@ def _checked_pages(chromium: Browser) -> Iterator[OpenPage]:
             lambda answer: (
                 faults.append(f"HTTP {answer.status}: {answer.url}")
                 if answer.status >= 400 and "/_stcore/" not in answer.url
+                else None
+            ),
+        )
+        page.on(
+            "request",
+            lambda asked: (
+                faults.append(f"asks another server: {asked.url}")
+                if urlsplit(asked.url).hostname not in (None, "", "localhost")
                 else None
             ),
         )

@@ -9,6 +9,8 @@ from analysis.links import from_link, to_link_fragment
 from analysis.prompts import PromptSet
 from tests.browser.conftest import wait_until_idle
 
+expect.set_options(timeout=30_000)  # a busy machine is no fault
+
 
 def link(url: str, prompt_set: PromptSet, page: str = "") -> str:
     """The address that opens a set on a page ("" is Explore)."""
@@ -29,8 +31,9 @@ def row(page: Page, index: int) -> Locator:
 
 
 def rows(page: Page) -> list[str]:
-    """All that the table says, row by row."""
-    return page.locator("[class*='st-key-row-']").all_inner_texts()
+    """All that the table says, row by row, without its buttons."""
+    found = page.locator("[class*='st-key-row-']").all_inner_texts()
+    return [re.sub(r"\n+(Make reference|Look closer)(?=\n)", "", text) for text in found]
 
 
 def rewording(page: Page, number: int) -> Locator:
@@ -78,7 +81,7 @@ def upload(page: Page, name: str, data: bytes) -> None:
     wait_until_idle(page)
 
 
-def download(page: Page, name: str) -> Download:
+def download(page: Page, name: str | re.Pattern[str]) -> Download:
     with page.expect_download() as found:
-        page.get_by_role("button", name=name, exact=True).click()
+        page.get_by_role("button", name=name).click()
     return found.value
