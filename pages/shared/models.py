@@ -109,7 +109,6 @@ def _picker() -> None:
     st.button(
         "Load",
         key="load model",
-        type="primary",
         disabled=not ready,
         on_click=ask_for,
         args=(ModelSpec(source or "", dtype, device, accept_terms=accept),),
