@@ -1,0 +1,64 @@
+"""An axe-core scan of every page as people meet it: both themes, phone and desktop, popovers open."""
+
+import re
+from dataclasses import replace
+
+import pytest
+from axe_playwright_python.sync_playwright import Axe
+
+from analysis.prompts import PromptSet, Variant
+from tests.browser import dashboard
+from tests.browser.conftest import wait_until_idle
+
+# With candidates, a foil and a target of two tokens, so that every chart and table is there.
+FULL = PromptSet(
+    "The capital of France is",
+    (Variant("France's capital is "), Variant("The capital of France is"), Variant("", kind="control")),
+    target=" Paris is",
+    foil=" Rome",
+    candidates=(" Paris", " Rome"),
+    response_tokens=2,
+)
+PAGES = ("", "attribution")
+POPOVERS = ("Change model", "Examples", "Open", "Share", "Details", "Foil, candidates, options", "Export")
+
+
+def serious(page) -> list[tuple[str, str]]:
+    """Violations that axe calls serious or critical, each with the first element that has it."""
+    found = Axe().run(page).response["violations"]
+    return [
+        (violation["id"], violation["nodes"][0]["html"])
+        for violation in found
+        if violation["impact"] in ("serious", "critical")
+    ]
+
+
+@pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
+@pytest.mark.parametrize("path", PAGES, ids=["explore", "attribution"])
+def test_a_page_has_no_serious_violation(tiny_app, open_page, path, dark):
+    page = open_page(dashboard.link(tiny_app, FULL, path), dark=dark)
+    assert serious(page) == []
+    for name in POPOVERS:
+        button = page.get_by_role("button", name=re.compile(f"{name}$")).first
+        if not button.count():
+            continue
+        button.click()
+        wait_until_idle(page)
+        assert serious(page) == [], name
+        page.keyboard.press("Escape")
+        wait_until_idle(page)
+
+
+@pytest.mark.parametrize("path", PAGES, ids=["explore", "attribution"])
+def test_a_page_on_a_phone_has_no_serious_violation(tiny_app, open_page, path):
+    page = open_page(dashboard.link(tiny_app, replace(FULL, mode="chat"), path), width=420)
+    assert serious(page) == []
+    page.get_by_test_id("stExpandSidebarButton").click()
+    page.get_by_label("Reference prompt").wait_for()
+    assert serious(page) == []
+
+
+def test_a_page_that_explains_faults_has_no_serious_violation(tiny_app, open_page):
+    page = open_page(dashboard.link(tiny_app, replace(FULL, reference="Hi", model="nobody/other"))[:-3], dark=True)
+    dashboard.type_into(page.get_by_label("Reference prompt"), "  ")
+    assert serious(page) == []
