@@ -4,6 +4,7 @@ Nothing is trimmed or normalised here; what a tokenizer or a chat template does 
 and visible in the result.
 """
 
+import itertools
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
@@ -80,14 +81,18 @@ def _split(encoder: Encoder, rendered: Rendered, control_tokens: bool) -> tuple[
         plain, real = encoder.plain(private)
         encoding = plain.encode(standing_in, add_special_tokens=False)
         ids = [real.get(index, index) for index in encoding.ids]
-    return ids, [_own_span(encoder, text, *pair) for pair in zip(ids, encoding.offsets, strict=True)]
+    return ids, _own_spans(encoder, text, ids, encoding.offsets)
 
 
-def _own_span(encoder: Encoder, text: str, index: int, span: tuple[int, int]) -> tuple[int, int]:
-    """A token's span; empty for a blank that the tokenizer put before a word, which it reports as the word's."""
-    start, end = span
-    inserted = not encoder.piece(index).strip() and bool(text[start:end].strip())
-    return (start, start) if inserted else span
+def _own_spans(
+    encoder: Encoder, text: str, ids: Sequence[int], spans: Sequence[tuple[int, int]]
+) -> list[tuple[int, int]]:
+    """The spans; empty for a blank that the tokenizer put before a word, which it reports as the word's first letter."""
+    own = list(spans)
+    for place, ((start, end), (following, _)) in enumerate(itertools.pairwise(spans)):
+        if start == following and text[start:end].strip() and not encoder.piece(ids[place]).strip():
+            own[place] = (start, start)
+    return own
 
 
 def _role(rendered: Rendered, start: int, end: int) -> str:

@@ -3,7 +3,7 @@
 from functools import lru_cache
 
 import pytest
-from hypothesis import example, given
+from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
 from analysis.encoding import (
@@ -66,6 +66,8 @@ def chat(text: str, **kwargs: object) -> Prompt:
 @example("  The capital\t of\r\nFrance \u00a0 is ")
 @example("日本語のテスト 👩‍👩‍👧 e\u0301 \u200b ")
 @example("<s><|end|><|start|> x")
+@example("▁")
+@example("▁x ▁▁")
 def test_the_text_is_kept_and_every_character_lies_under_a_token(kind: str, text: str) -> None:
     tokens = encode(encoder(kind), Prompt(text))
     assert tokens.text == text
@@ -81,6 +83,7 @@ def test_the_text_is_kept_and_every_character_lies_under_a_token(kind: str, text
 @pytest.mark.parametrize("kind", ["plain", "bos", "trimmed", "eos", "metaspace"])
 @given(text=TEXTS)
 def test_the_ids_decode_to_the_text(kind: str, text: str) -> None:
+    assume(kind != "metaspace" or "▁" not in text)  # which these tokenizers read as a blank
     tokens = encode(encoder(kind), Prompt(text, special_tokens=False))
     decoded = encoder(kind).decode(tokens.ids)
     assert decoded == (text if kind != "metaspace" or text.startswith((" ", "<s>", "<|")) else " " + text)
@@ -409,6 +412,7 @@ def test_a_token_that_the_model_has_no_embedding_for_is_named() -> None:
 @pytest.mark.parametrize("kind", ["plain", "bos", "trimmed", "eos", "metaspace"])
 @given(text=TEXTS, target=TEXTS)
 def test_a_targets_ids_spell_the_target(kind: str, text: str, target: str) -> None:
+    assume(kind != "metaspace" or "▁" not in text + target)
     made, prompt = encoder(kind), Prompt(text)
     tokens = encode(made, prompt)
     rest = ids_after(made, prompt, tokens, target)

@@ -72,6 +72,15 @@ def test_the_fast_way_equals_the_slow_way(family: str) -> None:
         np.testing.assert_allclose(fast, slow, atol=1e-4, rtol=0)
 
 
+@pytest.mark.parametrize("family", ["llama", "mistral", "gpt2"])
+def test_candidates_after_one_prompt_equal_plain_passes(family: str) -> None:
+    """They share all of their context, of which the last token has to be run with each of them."""
+    lm, stem = plain.loaded(family), random_ids(25, 1)
+    rows = [(stem, candidate) for candidate in ((30,), (31,), (30, 31, 32), (30, 31), (32, 9))]
+    assert_plain(lm, rows, score(lm, rows))
+    assert_plain(lm, rows[:2], score(lm, rows[:2]))
+
+
 @given(
     st.lists(
         st.tuples(st.lists(IDS, min_size=1, max_size=12).map(tuple), st.lists(IDS, min_size=1, max_size=4).map(tuple)),
