@@ -89,18 +89,7 @@ def pair(analysis: Analysis, chosen: int) -> None:
     if other is None or chosen == 0 or reference.trace is None or other.trace is None:
         return
     st.subheader("Selected wording against the reference")
-    indices = [index for index in results if index]
-    picked = st.selectbox(
-        "Wording",
-        indices,
-        index=indices.index(chosen),
-        format_func=lambda index: shown(results[index].label),
-        key=f"closer {chosen}",
-        width=320,
-    )
-    if picked != chosen:
-        session.select(picked)
-        st.rerun()
+    session.row_box({index: result.label for index, result in results.items() if index}, chosen, width=320)
     scale = rows.common_scale([reference.trace, other.trace], "signed", "token")
     for result, base in ((reference, other), (other, reference)):
         assert result.trace is not None

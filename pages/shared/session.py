@@ -6,6 +6,7 @@ Every page runs on its own (a deep link may run it before `app.py` has), so each
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import streamlit as st
 
@@ -110,15 +111,21 @@ def pick_row(analysis: Analysis) -> PromptResult:
         for result in analysis.prompts:
             display.notes(result.notes)
         st.stop()
-    indices = list(usable)
     chosen = selected(analysis)
-    picked = st.selectbox(
+    row_box({index: result.label for index, result in usable.items()}, chosen)
+    return usable[chosen]
+
+
+def row_box(labels: dict[int, str], chosen: int, **options: Any) -> None:
+    """A box to select one of the rows, given by index; it follows what is selected elsewhere."""
+    indices = list(labels)
+    key = f"wording {chosen}"
+    st.selectbox(
         "Wording",
         indices,
         index=indices.index(chosen),
-        format_func=lambda index: shown(usable[index].label),
-        key=f"row of {chosen}",
+        format_func=lambda index: shown(labels[index]),
+        key=key,
+        on_change=lambda: select(st.session_state[key]),
+        **options,
     )
-    if picked != chosen:
-        select(picked)
-    return usable[picked]
