@@ -60,6 +60,17 @@ def press(page: Page, name: str | re.Pattern[str], place: Locator | None = None)
     wait_until_idle(page)
 
 
+def open_popover(page: Page, key: str) -> None:
+    """Open one of the popovers by its key: examples, open, share, more, model-picker, export, details-0-0."""
+    page.locator(f".st-key-{key} button").first.click()
+    wait_until_idle(page)
+
+
+def close_popover(page: Page) -> None:
+    page.keyboard.press("Escape")
+    wait_until_idle(page)
+
+
 def choose(page: Page, label: str, option: str | re.Pattern[str]) -> None:
     """Choose in the select box of that label."""
     options = open_options(page, label)
@@ -76,7 +87,7 @@ def open_options(page: Page, label: str) -> Locator:
 
 
 def upload(page: Page, name: str, data: bytes) -> None:
-    press(page, re.compile("^Open"))
+    open_popover(page, "open")
     page.locator("input[type=file]").set_input_files({"name": name, "mimeType": "text/plain", "buffer": data})
     wait_until_idle(page)
 

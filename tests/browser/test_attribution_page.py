@@ -59,7 +59,7 @@ def test_the_trust_checks_are_drawn_when_asked_for(page):
 
 
 def test_a_foil_turns_the_question_into_why_this_rather_than_that(page):
-    dashboard.press(page, re.compile("Foil, candidates, options$"))
+    dashboard.open_popover(page, "more")
     dashboard.type_into(page.get_by_label("Foil", exact=True), " Rome")
     expect(page.get_by_text("raises p(·Paris·is) against p(·Rome)", exact=True).first).to_be_visible()
 

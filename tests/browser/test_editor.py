@@ -24,7 +24,7 @@ def page(tiny_app, open_page):
 
 def test_a_model_that_does_not_load_leaves_page_and_model(page):
     before = dashboard.rows(page)
-    dashboard.press(page, re.compile("Change model$"))
+    dashboard.open_popover(page, "model-picker")
     dashboard.choose(page, "Model", "Hugging Face id")
     dashboard.type_into(page.get_by_label(re.compile("^Model id")), "nobody/**no** such-model")
     dashboard.press(page, "Load")
@@ -33,8 +33,7 @@ def test_a_model_that_does_not_load_leaves_page_and_model(page):
     )
     expect(page.locator(".st-key-model-card")).to_contain_text("**tiny**_x")
     assert dashboard.rows(page) == before
-    page.keyboard.press("Escape")
-    wait_until_idle(page)
+    dashboard.close_popover(page)
     dashboard.type_into(dashboard.rewording(page, 1), "Its capital is")
     expect(dashboard.row(page, 1)).to_contain_text("Its·capital·is")
 
@@ -43,12 +42,11 @@ def test_a_bad_file_is_named_with_its_fault_and_the_next_one_opens(page):
     dashboard.upload(page, "broken.json", b'{"version": 1, "reference": "x", "varants": []}')
     expect(page.get_by_text(re.compile("^broken.json: .*varants"))).to_be_visible()
     assert dashboard.set_in_address(page) == SMALL
-    dashboard.press(page, re.compile("Open$"))
     dashboard.upload(page, "good.csv", "text;label\n日本語;one\n  two  ;\n".encode("utf-8-sig"))
     expect(page.get_by_label("Reference prompt")).to_have_value("日本語")
     expect(dashboard.rewording(page, 1)).to_have_value("  two  ")
     expect(page.get_by_text(re.compile("^broken.json: "))).to_have_count(0)
-    page.keyboard.press("Escape")
+    dashboard.close_popover(page)
     dashboard.press(page, "Undo")
     assert dashboard.set_in_address(page) == SMALL
 

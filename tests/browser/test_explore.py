@@ -133,7 +133,7 @@ def test_a_reload_keeps_what_was_typed(page):
 def test_a_shared_link_opens_the_same_set_in_a_new_session(page, open_page):
     text = "日本語 <b>&amp;</b> \u200b"
     dashboard.type_into(dashboard.rewording(page, 3), text)
-    dashboard.press(page, re.compile("Share$"))
+    dashboard.open_popover(page, "share")
     other = open_page(page.get_by_text("?set=").inner_text())
     expect(dashboard.rewording(other, 3)).to_have_value(text)
     assert dashboard.rows(other) == dashboard.rows(page)
@@ -153,7 +153,7 @@ def test_a_damaged_link_is_explained_and_the_page_works(tiny_app, open_page):
 
 def test_results_are_downloaded_with_all_their_text(page):
     texts = [SMALL.reference, *(variant.text for variant in SMALL.variants)]
-    dashboard.press(page, re.compile("Export$"))
+    dashboard.open_popover(page, "export")
     result = json.loads(dashboard.download(page, re.compile("JSON")).path().read_text(encoding="utf-8"))
     assert [prompt["text"] for prompt in result["prompts"]] == texts
     table = dashboard.download(page, re.compile("A row per prompt")).path().read_text(encoding="utf-8-sig")
@@ -163,10 +163,10 @@ def test_results_are_downloaded_with_all_their_text(page):
 
 @pytest.mark.parametrize(("kind", "start"), [("png", b"\x89PNG"), ("svg", b"<svg")])
 def test_a_chart_is_saved_as_a_picture(page, kind, start):
-    dashboard.press(page, re.compile("Export$"))
+    dashboard.open_popover(page, "export")
     page.get_by_role("radio", name=kind).click()
     wait_until_idle(page)
-    page.keyboard.press("Escape")
+    dashboard.close_popover(page)
     chart = page.locator(".st-key-deltas")
     chart.hover()
     with page.expect_download() as found:
