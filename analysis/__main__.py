@@ -186,7 +186,7 @@ def _results(
             answers=answers,
             candidates=candidates,
             sensitivity=found,
-            figures=report_figures(analysis, lm.encoder.piece),
+            figures=report_figures(analysis, lm.encoder.name_of),
         )
         if options.report
         else "",

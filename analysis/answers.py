@@ -5,6 +5,7 @@ from collections.abc import Callable, Sequence
 import torch
 
 from analysis import forward
+from analysis.continuation import token_names
 from analysis.lru import Lru
 from analysis.model import LanguageModel
 from analysis.results import Answer
@@ -119,4 +120,5 @@ def _answer(lm: LanguageModel, steps: list[tuple[int, float]]) -> Answer:
         pieces=tuple(lm.encoder.piece(index) for index in ids),
         log_probs=tuple(value for _, value in steps),
         finished=finished,
+        names=token_names(lm.encoder.decode, ids),
     )

@@ -8,9 +8,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from analysis.candidates import form, gold, merged_forms, winner
-from analysis.findings import STABLE, nats, number, probability, quoted
+from analysis.findings import STABLE, nats, number, quoted
 from analysis.notes import UNLIKELY
 from analysis.results import Analysis, CandidateScores, PromptResult
+from analysis.text import percent
 
 LABEL = re.compile(r"\(?(\w|\w*\d)[).:]?")  # A, (b), 3., Option 2: a place in a list rather than a content
 
@@ -67,7 +68,7 @@ def _winners(rows: list[_Scored]) -> str:
         return f"{lead.name(lead.best)} is the only declared answer, so there is no other one to compare it with."
     counts = Counter(row.best for row in rows)
     if len(rows) == 1:
-        p = probability(lead.log_prob(lead.best))
+        p = percent(lead.log_prob(lead.best))
         return f"Of the declared answers {lead.name(lead.best)} is the likeliest after {_label(lead)} ({p})."
     if len(counts) == 1:
         moved = float(np.ptp([row.log_prob(lead.best) for row in rows]))
@@ -145,7 +146,7 @@ def _unlikely(rows: list[_Scored]) -> str:
     together = [float(np.logaddexp.reduce(row.merged.sums)) for row in rows]
     if max(together) >= UNLIKELY:
         return ""
-    return f"Together they have at most {probability(max(together))}: the model would rather say something else."
+    return f"Together they have at most {percent(max(together))}: the model would rather say something else."
 
 
 def _label(row: _Scored) -> str:

@@ -23,6 +23,11 @@ _HTML_TAG = re.compile(
     r"</?(a|b|blockquote|body|br|caption|code|div|em|h[1-6]|head|hr|html|i|img|li|ol|p|pre|s|span|strong|sub|sup"
     r"|table|tbody|td|tfoot|th|thead|title|tr|u|ul)>"
 )
+_BYTE_TOKEN = re.compile("<0x([0-9A-F]{2})>")
+_OWN_SIGNS = [*range(33, 127), *range(161, 173), *range(174, 256)]
+_OTHER_BYTES = [byte for byte in range(256) if byte not in _OWN_SIGNS]
+#: How byte-level vocabularies spell bytes (the table of GPT-2's tokenizer).
+_BYTES = {chr(b): b for b in _OWN_SIGNS} | {chr(256 + k): b for k, b in enumerate(_OTHER_BYTES)}
 _NEVER = -1e9  # a score that no split of a text chooses
 
 
@@ -169,6 +174,24 @@ class Encoder:
             text = name or self.full.decode([anchor, index], skip_special_tokens=False)[len(anchor_text) :]
             self._pieces[index] = text or self.full.id_to_token(index) or f"[{index}]"
         return self._pieces[index]
+
+    def name_of(self, index: int) -> str:
+        """The piece for people to read: where it is a part of a character, that part's bytes."""
+        piece, token = self.piece(index), self.full.id_to_token(index) or ""
+        if "\ufffd" not in piece:
+            return piece
+        if (match := _BYTE_TOKEN.fullmatch(token)) is not None:
+            raw = bytes.fromhex(match[1])
+        elif all(sign in _BYTES for sign in token):
+            raw = bytes(_BYTES[sign] for sign in token)
+        else:
+            return piece
+        text = raw.decode("utf-8", "surrogateescape")  # which keeps byte b as U+DC00 + b
+        return re.sub(
+            "[\udc80-\udcff]+",
+            lambda found: f"⟨bytes {found[0].encode('utf-8', 'surrogateescape').hex(' ').upper()}⟩",
+            text,
+        )
 
     @cached_property
     def _control_names(self) -> dict[int, str]:

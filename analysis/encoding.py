@@ -9,6 +9,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 
+from analysis.continuation import token_names
 from analysis.encoder import Encoder, EncodingError
 from analysis.limits import MAX_TARGET_TOKENS
 from analysis.prompts import Continuation, Prompt
@@ -168,4 +169,10 @@ def target_from_ids(encoder: Encoder, ids: Sequence[int], chosen: bool) -> Targe
         if not encoder.reads(index):
             last = (encoder.vocabulary or encoder.full.get_vocab_size()) - 1
             raise EncodingError(f"token id {index} is not in the vocabulary of {encoder.name} (0 to {last})")
-    return Target(encoder.decode(ids), tuple(ids), tuple(encoder.piece(index) for index in ids), chosen)
+    return Target(
+        encoder.decode(ids),
+        tuple(ids),
+        tuple(map(encoder.piece, ids)),
+        chosen,
+        names=token_names(encoder.decode, ids),
+    )

@@ -1,6 +1,5 @@
 """One sentence that states what a result says, in plain words and numbers; plain text, never markup."""
 
-import math
 from collections.abc import Sequence
 
 import numpy as np
@@ -11,7 +10,7 @@ from analysis.attribution_results import LeaveOneOut, held_tokens
 from analysis.model_hints import leaves
 from analysis.notes import UNLIKELY
 from analysis.results import Analysis, Answer, PromptResult, Trace
-from analysis.text import shortened
+from analysis.text import percent, shortened
 from analysis.tokens import cells
 
 _WORDS = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve")
@@ -47,7 +46,7 @@ def explore(analysis: Analysis, answers: Sequence[Answer | None] | None = None) 
     if reference is None or target is None:
         return "The reference could not be analysed, so there is nothing to compare with yet."
     name = f"log p({quoted(target.text)})"
-    p = probability(reference.log_prob)
+    p = percent(reference.log_prob)
     rows = compared(analysis)
     if not rows:
         more = "" if analysis.prompts[1:] else " Add a paraphrase to see what the wording changes."
@@ -61,12 +60,10 @@ def explore(analysis: Analysis, answers: Sequence[Answer | None] | None = None) 
     if moved == 0:
         sentence = f"{count} {'leave' if len(rows) > 1 else 'leaves'} {name} exactly where it is ({p})"
     elif moved < STABLE:
-        sentence = (
-            f"{count} hardly {verb} {name}: by at most {nats(moved)} ({p} → {probability(largest.trace.log_prob)})"
-        )
+        sentence = f"{count} hardly {verb} {name}: by at most {nats(moved)} ({p} → {percent(largest.trace.log_prob)})"
     else:
         by = "by up to" if len(rows) > 1 else "by"
-        sentence = f"{count} {verb} {name} {by} {nats(moved)} ({p} → {probability(largest.trace.log_prob)})"
+        sentence = f"{count} {verb} {name} {by} {nats(moved)} ({p} → {percent(largest.trace.log_prob)})"
     more = f"{_caution(analysis, rows)}{_wrong(analysis, rows, answers)}{_leaving(analysis, rows)}{_omitted(analysis)}"
     return f"{sentence}; {_changes(analysis, rows, answers)}.{more}"
 
@@ -143,17 +140,6 @@ def number(count: int) -> str:
 def nats(value: float) -> str:
     digits = 1 if abs(value) >= 1 else 2 if abs(value) >= 0.01 else 4
     return f"{value:.{digits}f} nats"
-
-
-def probability(log_prob: float) -> str:
-    """A probability as a percentage with two significant digits: 77 %, 3.5 %, 0.0012 %."""
-    percent = 100 * math.exp(log_prob)
-    if percent >= 9.95:
-        return f"{percent:.0f} %"
-    if percent < 1e-6:
-        return f"e^{log_prob:.1f}"
-    exponent = int(f"{percent:.1e}".partition("e")[2])  # after rounding: 0.996 is 1.0
-    return f"{percent:.{1 - exponent}f} %"
 
 
 def quoted(text: str, limit: int = 40) -> str:

@@ -13,7 +13,7 @@ from analysis.results import Analysis
 def report_figures(analysis: Analysis, piece: Callable[[int], str]) -> list[tuple[str, go.Figure]]:
     """Headings and figures for `to_html`, in light colours; none where the reference has no trace.
 
-    `piece` gives a token's text by its id (`Encoder.piece`).
+    `piece` gives a token's text by its id (`Encoder.name_of`).
     """
     if analysis.reference.trace is None:
         return []

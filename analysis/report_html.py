@@ -13,11 +13,11 @@ import numpy as np
 from analysis import tokens
 from analysis.elements import Cell, Child, Element, document, element, plain, table, text
 from analysis.explore import rank
-from analysis.findings import probability
 from analysis.report_json import libraries
 from analysis.results import Analysis, Answer, CandidateScores, Trace
 from analysis.sensitivity import Sensitivity
 from analysis.taylor import against_reference
+from analysis.text import percent
 
 POLICY = (
     "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; img-src data: blob:; font-src data:"
@@ -123,7 +123,7 @@ def _wordings(analysis: Analysis, answers: Sequence[Answer | None] | None) -> El
                 text(result.row.prompt.text),
                 *([_answer(answer)] if answers else []),
                 _number(trace.log_prob if trace else None),
-                probability(trace.log_prob) if trace else "–",
+                percent(trace.log_prob) if trace else "–",
                 "–" if place == 0 else _number(result.delta, sign=True),
                 str(rank(trace)) if trace else "–",
                 str(len(trace.tokens)) if trace else "–",
@@ -202,7 +202,7 @@ def _candidates(analysis: Analysis, candidates: Sequence[CandidateScores | None]
                 total, mean = float(scores.sums[place]), float(scores.means[place])
                 chosen = element("span", " (likeliest)", class_="quiet") if place == best else None
                 rows.append(
-                    [text(result.label), [*text(candidate), chosen], _number(total), probability(total), _number(mean)]
+                    [text(result.label), [*text(candidate), chosen], _number(total), percent(total), _number(mean)]
                 )
     return table(
         "log p is summed over a candidate's tokens; mean is per token",

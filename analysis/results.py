@@ -42,6 +42,11 @@ class Target:
     pieces: tuple[str, ...]
     chosen: bool  # False: nobody typed it, it is the model's own top next token
     joined: bool = True  # False: encoding prompt and target together gives other ids than these
+    names: tuple[str, ...] = ()  # per token, for display: a part of a character says of which
+
+    def __post_init__(self) -> None:
+        if not self.names:
+            object.__setattr__(self, "names", self.pieces)
 
     def __len__(self) -> int:
         return len(self.ids)
@@ -88,6 +93,11 @@ class Answer:
     pieces: tuple[str, ...]
     log_probs: tuple[float, ...]  # per token, nats
     finished: bool  # the model ended it, rather than the limit
+    names: tuple[str, ...] = ()  # per token, for display: a part of a character says of which
+
+    def __post_init__(self) -> None:
+        if not self.names:
+            object.__setattr__(self, "names", self.pieces)
 
 
 @dataclass(frozen=True, eq=False)

@@ -5,6 +5,7 @@ counted in characters from the start of the text. Categories and names come from
 Character Database (`unicodedata`).
 """
 
+import math
 import re
 import unicodedata
 from dataclasses import dataclass
@@ -162,6 +163,17 @@ def shortened(text: str, limit: int = 60) -> str:
 def grouped(count: int) -> str:
     """A count for a message: 60000 as "60 000"."""
     return f"{count:,}".replace(",", " ")
+
+
+def percent(log_prob: float) -> str:
+    """The probability of a log-prob in nats, with two significant digits: "77 %", "3.5 %", "0.0012 %"."""
+    p = 100 * math.exp(min(log_prob, 0.0))
+    if p >= 9.95:
+        return f"{p:.0f} %"
+    if p < 1e-6:
+        return f"e^−{-log_prob:.1f}"
+    exponent = int(f"{p:.1e}".partition("e")[2])  # after rounding: 0.996 is 1.0
+    return f"{p:.{1 - exponent}f} %"
 
 
 def _sort(text: str, position: int) -> Sort | None:

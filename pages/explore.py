@@ -27,7 +27,7 @@ if analysis.reference.trace is not None:
         bars = deltas.delta_bars(analysis, look, chosen)
         display.chart(bars, "deltas", deltas.HOW_TO_READ, session.select_from("deltas"))
     with right:
-        tokens = [(index, page.loaded.lm.encoder.piece(index)) for index in next_tokens.leading_tokens(analysis)]
+        tokens = [(index, page.loaded.lm.encoder.name_of(index)) for index in next_tokens.leading_tokens(analysis)]
         squares = next_tokens.next_tokens(analysis, tokens, look, chosen)
         display.chart(squares, "next tokens", next_tokens.HOW_TO_READ, session.select_from("next tokens"))
         comparison.target_picker(page, tokens)
@@ -38,7 +38,7 @@ if analysis.reference.trace is not None:
         comparison.plane(analysis, look, chosen, states.HOW_TO_READ_PLANE)
     with right:
         comparison.distances(analysis, look, chosen, states.HOW_TO_READ_DISTANCE)
-    comparison.pair(analysis, chosen)
+    comparison.pair(page, analysis, chosen)
 
 if answers is None:
     page.complete(analysis)

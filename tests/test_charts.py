@@ -752,12 +752,6 @@ def test_numbers_have_a_minus_sign_and_no_signed_zero():
     assert words.column(["−3.90", "+12.50", "no result"]) == ["\N{FIGURE SPACE}−3.90", "+12.50", "no result"]
 
 
-def test_probabilities_have_two_significant_digits():
-    logs = np.log([1.0, 0.77, 0.035, 0.000012])
-    assert [words.percent(float(value)) for value in logs] == ["100 %", "77 %", "3.5 %", "0.0012 %"]
-    assert words.percent(-100.0) == "e^−100.0"
-
-
 def test_wide_characters_take_two_columns():
     assert words.width("日本a") == 5
     assert words.width(unicodedata.normalize("NFD", "é")) == 1

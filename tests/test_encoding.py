@@ -1,5 +1,6 @@
 """Text and token ids: what the model reads is what was typed, and every token knows its place."""
 
+import re
 from functools import lru_cache
 
 import pytest
@@ -98,6 +99,22 @@ def test_a_piece_that_is_not_a_part_of_a_character_is_its_text(text: str) -> Non
         else:
             assert "\ufffd" in piece
             assert piece == encoder().piece(index)
+
+
+@given(TEXTS)
+def test_names_of_tokens_put_together_spell_the_text_and_its_bytes(text: str) -> None:
+    ids = encode(encoder(), Prompt(text)).ids
+    spelled = b""
+    for index in ids:
+        for raw, plain in re.findall("⟨bytes ([0-9A-F ]+)⟩|(.)", encoder().name_of(index), re.DOTALL):
+            spelled += bytes.fromhex(raw) if raw else plain.encode()
+    assert spelled == text.encode()
+
+
+def test_parts_of_a_character_are_named_in_a_target_and_counted_once_in_a_group() -> None:
+    target = target_from_ids(encoder(), encode(encoder(), Prompt("a日")).ids, chosen=True)
+    assert target.names == ("a", "日 (1 of 3)", "日 (2 of 3)", "日 (3 of 3)")
+    assert "\ufffd" not in "".join(map(encoder().name_of, target.ids))
 
 
 def test_parts_of_one_character_have_its_span_in_common() -> None:

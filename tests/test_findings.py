@@ -5,11 +5,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
-import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
-from analysis.findings import compared, explore, left_out, nats, number, probability, quoted
+from analysis.findings import compared, explore, left_out, nats, number, quoted
 from analysis.prompts import PromptSet, Variant
 from analysis.results import Analysis, Answer, ModelCard, Note, PromptResult, Target, Tokens, Trace
 
@@ -145,36 +142,6 @@ def test_a_missing_answer_is_not_another_answer() -> None:
 def test_the_finding_is_about_rows_that_are_switched_on() -> None:
     analysis = analysis_of(p(77), p(60))
     assert "Two" not in explore(replace(analysis, prompts=analysis.prompts[:2]))
-
-
-@given(st.floats(-300, 0))
-def test_a_probability_has_two_significant_digits(log_prob: float) -> None:
-    shown = probability(log_prob)
-    if shown.startswith("e^"):
-        assert 100 * math.exp(log_prob) < 1e-6
-        return
-    digits, unit = shown.split(" ")
-    assert unit == "%"
-    assert float(digits) == pytest.approx(100 * math.exp(log_prob), rel=0.051)
-    assert "e" not in digits
-    significant = digits.replace(".", "").lstrip("0")
-    assert len(significant) <= (3 if digits == "100" else 2)
-
-
-@pytest.mark.parametrize(
-    ("log_prob", "shown"),
-    [
-        (0.0, "100 %"),
-        (math.log(0.77), "77 %"),
-        (math.log(0.0996), "10 %"),
-        (math.log(0.035), "3.5 %"),
-        (math.log(0.00996), "1.0 %"),
-        (math.log(0.000012), "0.0012 %"),
-        (-200.0, "e^-200.0"),
-    ],
-)
-def test_probabilities_as_they_are_shown(log_prob: float, shown: str) -> None:
-    assert probability(log_prob) == shown
 
 
 def test_numbers_nats_and_quotes() -> None:

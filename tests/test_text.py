@@ -1,7 +1,9 @@
 """What the eye misses is named with code point and place; nothing is changed."""
 
+import math
 import unicodedata
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -10,6 +12,7 @@ from analysis.text import (
     describe,
     grouped,
     invisible_characters,
+    percent,
     shortened,
     unfilled_template,
     visible,
@@ -187,3 +190,33 @@ def test_counts_are_grouped_by_thousands():
         "60 001",
         "2 097 152",
     ]
+
+
+@given(st.floats(-300, 0))
+def test_a_probability_has_two_significant_digits(log_prob: float) -> None:
+    shown = percent(log_prob)
+    if shown.startswith("e^"):
+        assert 100 * math.exp(log_prob) < 1e-6
+        return
+    digits, unit = shown.split(" ")
+    assert unit == "%"
+    assert float(digits) == pytest.approx(100 * math.exp(log_prob), rel=0.051)
+    assert "e" not in digits
+    significant = digits.replace(".", "").lstrip("0")
+    assert len(significant) <= (3 if digits == "100" else 2)
+
+
+@pytest.mark.parametrize(
+    ("log_prob", "shown"),
+    [
+        (0.0, "100 %"),
+        (math.log(0.77), "77 %"),
+        (math.log(0.0996), "10 %"),
+        (math.log(0.035), "3.5 %"),
+        (math.log(0.00996), "1.0 %"),
+        (math.log(0.000012), "0.0012 %"),
+        (-200.0, "e^−200.0"),
+    ],
+)
+def test_probabilities_as_they_are_shown(log_prob: float, shown: str) -> None:
+    assert percent(log_prob) == shown

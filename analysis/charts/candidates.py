@@ -11,6 +11,7 @@ from analysis.charts import grid, words
 from analysis.charts.look import Cell, Look
 from analysis.charts.rows import row_hovers, row_label
 from analysis.results import Analysis, CandidateScores, PromptResult
+from analysis.text import percent
 
 HOW_TO_READ = """
 **Question.** Which of the declared answers does the model prefer after each wording, and is it the expected one?
@@ -114,7 +115,7 @@ def _lines(found: CandidateScores, place: int) -> list[str]:
     count = len(found.log_probs[place])
     return [
         f"<b>{words.wrapped(found.texts[place])}</b>",
-        f"log p = {words.number(found.sums[place], 3)} nats, p = {words.percent(found.sums[place])}",
+        f"log p = {words.number(found.sums[place], 3)} nats, p = {percent(found.sums[place])}",
         f"{count} token{'s' if count > 1 else ''}, mean {words.number(found.means[place], 3)} nats per token",
     ]
 

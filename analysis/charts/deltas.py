@@ -8,6 +8,7 @@ import plotly.graph_objects as go
 from analysis.charts import rows, words
 from analysis.charts.look import LOWERS, RAISES, Look
 from analysis.results import Analysis, PromptResult
+from analysis.text import percent
 
 NARROWEST = 0.5  # nats on either side of 0: an effect of 0.03 must look small
 PATTERNS = {"": "", "control": "/", "own": "x", "duplicate": "."}
@@ -89,13 +90,13 @@ def _bar(result: PromptResult, analysis: Analysis) -> _Bar:
     reference = analysis.reference.trace
     assert reference is not None
     if result is analysis.reference:
-        text = f"p = {words.percent(trace.log_prob)}"
-        lines = [f"log p = {words.number(trace.log_prob, 3)} nats, p = {words.percent(trace.log_prob)}"]
+        text = f"p = {percent(trace.log_prob)}"
+        lines = [f"log p = {words.number(trace.log_prob, 3)} nats, p = {percent(trace.log_prob)}"]
     else:
         text = words.signed(delta)
         lines = [
             f"Δ = {words.signed(delta, 3)} nats, log p = {words.number(trace.log_prob, 3)} nats",
-            f"p: {words.percent(reference.log_prob)} → {words.percent(trace.log_prob)}",
+            f"p: {percent(reference.log_prob)} → {percent(trace.log_prob)}",
         ]
         if pattern == "duplicate" and not delta:
             text = f"{text} (duplicate)"

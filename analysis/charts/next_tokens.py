@@ -10,6 +10,7 @@ from analysis.charts import grid, words
 from analysis.charts.look import Look
 from analysis.charts.rows import row_hovers, row_label
 from analysis.results import Analysis, PromptResult, Trace
+from analysis.text import percent
 
 HOW_TO_READ = """
 **Question.** Which words would the model say next after each wording, and how does that differ?
@@ -106,7 +107,7 @@ def _lines(trace: Trace, token: int, piece: str) -> list[str]:
     rank = int((trace.next_log_probs > log_prob).sum()) + 1
     aim = ", the target’s first token" if token == trace.target.ids[0] else ""
     return [
-        f"p({words.brief(piece, 40)}) = {words.percent(log_prob)}, log p = {words.number(log_prob, 3)} nats",
+        f"p({words.brief(piece, 40)}) = {percent(log_prob)}, log p = {words.number(log_prob, 3)} nats",
         f"{'the likeliest token' if rank == 1 else f'rank {rank}'}{aim} · id {token}",
     ]
 

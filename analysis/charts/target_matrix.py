@@ -52,7 +52,7 @@ def target_matrix(maps: TargetTokenMaps, look: Look, view: View = "signed") -> g
         ]
         for line in pieces
     ]
-    names = [f"{k + 1} {shown(piece)}" for k, piece in enumerate(maps.target.pieces)]
+    names = [f"{k + 1} {shown(piece)}" for k, piece in enumerate(maps.target.names)]
     return grid.table_figure(
         rows,
         [token_bars.label(line[0], look) for line in pieces],
@@ -72,7 +72,7 @@ def target_matrix(maps: TargetTokenMaps, look: Look, view: View = "signed") -> g
             "position": [groups[place].tokens.start for place in kept for _ in values],
             "text": [groups[place].name for place in kept for _ in values],
             "target_token": [k for _ in kept for k in range(len(values))],
-            "target_text": [piece for _ in kept for piece in maps.target.pieces],
+            "target_text": [piece for _ in kept for piece in maps.target.names],
             "score": values[:, kept].T.ravel().tolist(),
         },
     )
@@ -94,7 +94,7 @@ def _square(piece: Piece, view: View, top: float, k: int, maps: TargetTokenMaps,
     known = np.isfinite(piece.score)
     share = float(np.clip(piece.score / top, -1.0, 1.0)) if known else 0.0
     value = f"{words.signed(piece.score, 4)} {token_bars.UNITS[view]}" if known else "could not be computed"
-    aim = words.brief(maps.target.pieces[k], 40)
+    aim = words.brief(maps.target.names[k], 40)
     hover = f"<b>{words.wrapped(piece.cell.name)}</b> at {piece.cell.tokens.start}<br>for {aim}, target token {k + 1}<br>{value}"
     return grid.Square(
         value=None if piece.held or not known else (share + 1) / 2 if view == "signed" else share,

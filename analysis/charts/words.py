@@ -5,7 +5,6 @@ through `escaped`, `brief` or `wrapped`, and never into a hovertemplate or textt
 """
 
 import html
-import math
 import unicodedata
 from collections.abc import Sequence
 
@@ -71,18 +70,6 @@ def column(texts: Sequence[str]) -> list[str]:
     """Numbers of one format padded in front to one width, so that their digits stand in columns."""
     longest = max((len(text) for text in texts if _is_number(text)), default=0)
     return [text.rjust(longest, "\N{FIGURE SPACE}") if _is_number(text) else text for text in texts]
-
-
-def percent(log_prob: float) -> str:
-    """The probability of a log-prob in nats with two significant digits, as findings say it: "77 %", "0.0012 %"."""
-    p = 100 * math.exp(min(log_prob, 0.0))
-    if p >= 99.95:
-        return "100 %"
-    if p >= 10:
-        return f"{p:.0f} %"
-    if p < 1e-6:
-        return f"e^{number(log_prob, 1)}"
-    return f"{p:.{1 - math.floor(math.log10(p))}f} %"
 
 
 def probability(target: str, foil: str | None = None) -> str:

@@ -6,15 +6,16 @@ from contextlib import suppress
 import streamlit as st
 from streamlit.errors import StreamlitPageNotFoundError
 
-from analysis import findings
 from analysis.candidates import merged_forms
 from analysis.charts import candidates as candidate_charts
 from analysis.charts import states
 from analysis.charts.look import Look
+from analysis.continuation import continuation_cells
 from analysis.dispersion import dispersion, planes
 from analysis.results import Analysis, CandidateScores, PromptResult
+from analysis.text import percent
 from analysis.tokens import shown
-from pages.shared import display, editor, rows, session, tokens
+from pages.shared import display, rows, session, target, tokens
 
 
 def _traced(analysis: Analysis) -> list[PromptResult]:
@@ -76,13 +77,13 @@ def target_picker(page: session.Page, listed: Sequence[tuple[int, str]]) -> None
         st.button(
             "Make it the target",
             key="pick target",
-            on_click=editor.pick_target,
+            on_click=target.pick,
             args=(page.loaded, index),
             disabled=index is None,
         )
 
 
-def pair(analysis: Analysis, chosen: int) -> None:
+def pair(page: session.Page, analysis: Analysis, chosen: int) -> None:
     """The selected wording and the reference, one under the other, with what differs marked."""
     results = {result.row.index: result for result in _traced(analysis)}
     reference, other = results[0], results.get(chosen)
@@ -94,7 +95,7 @@ def pair(analysis: Analysis, chosen: int) -> None:
     for result, base in ((reference, other), (other, reference)):
         assert result.trace is not None
         assert base.trace is not None
-        p, nats = findings.probability(result.trace.log_prob), result.trace.log_prob
+        p, nats = percent(result.trace.log_prob), result.trace.log_prob
         per_token = f", {nats / len(result.trace.target):.2f} a token" if len(result.trace.target) > 1 else ""
         st.text(f"{shown(result.label)}: p {p}, {nats:.2f} nats{per_token}")
         tokens.strip(
@@ -107,7 +108,7 @@ def pair(analysis: Analysis, chosen: int) -> None:
             labels=tokens.legend_words(result.trace.target.text),
             label=f"Tokens of {result.label}",
         )
-    _per_target_token(reference, other)
+    _per_target_token(page, reference, other)
     with suppress(
         StreamlitPageNotFoundError
     ):  # where this page was opened before `app.py` has run, there are no others
@@ -116,20 +117,25 @@ def pair(analysis: Analysis, chosen: int) -> None:
         )
 
 
-def _per_target_token(reference: PromptResult, other: PromptResult) -> None:
+def _per_target_token(page: session.Page, reference: PromptResult, other: PromptResult) -> None:
     """Where a target of several tokens gains or loses."""
     assert reference.trace is not None
     assert other.trace is not None
     if len(reference.trace.target) < 2 or reference.trace.target.ids != other.trace.target.ids:
         return
-    st.text("log p of each target token, given the ones before it, in nats:")
-    a, b = reference.trace.target_log_probs, other.trace.target_log_probs
+    st.text("log p of each target token, given the ones before it, in nats (parts of one character together):")
+    groups = continuation_cells(page.loaded.lm.encoder.decode, reference.trace.target.ids)
+    a, b = (
+        [float(result.trace.target_log_probs[places.start : places.stop].sum()) for _, places in groups]
+        for result in (reference, other)
+        if result.trace
+    )
     st.dataframe(
         {
-            "token": [shown(piece) for piece in reference.trace.target.pieces],
-            "reference": [round(float(x), 3) for x in a],
-            f"wording “{shown(other.label)}”": [round(float(x), 3) for x in b],
-            "Δ": [round(float(y - x), 3) for x, y in zip(a, b, strict=True)],
+            "token": [shown(text) for text, _ in groups],
+            "reference": [round(x, 3) for x in a],
+            f"wording “{shown(other.label)}”": [round(x, 3) for x in b],
+            "Δ": [round(y - x, 3) for x, y in zip(a, b, strict=True)],
         },
         key="per target token",
     )

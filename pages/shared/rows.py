@@ -5,8 +5,9 @@ from collections.abc import Sequence
 import numpy as np
 import streamlit as st
 
-from analysis import explore, findings
+from analysis import explore
 from analysis.results import Analysis, Answer, PromptResult, Trace
+from analysis.text import percent
 from analysis.tokens import GROUPINGS, Grouping, shown
 from pages.shared import display, draft, session, tokens
 
@@ -89,7 +90,7 @@ def _row(
         return
     columns[1].text(answer)
     numbers = {
-        "p": findings.probability(result.trace.log_prob),
+        "p": percent(result.trace.log_prob),
         "delta": _delta(result),
         "rank": str(explore.rank(result.trace)),
         "entropy": f"{explore.entropy(result.trace):.2f}",
@@ -130,7 +131,7 @@ def _answer(answer: Answer | None, reference: Answer | None) -> str:
     )
     if place == len(answer.ids):
         return f"{text}\n(then stops)"
-    return f"{text}\n(differs from token {place + 1}: {shown(answer.pieces[place])})"
+    return f"{text}\n(differs from token {place + 1}: {shown(answer.names[place])})"
 
 
 def _delta(result: PromptResult) -> str:

@@ -3,9 +3,9 @@
 import pytest
 
 from analysis.explore import Caches, analyse
-from analysis.findings import probability
 from analysis.model import ModelSpec, load
 from analysis.prompts import PromptSet, Variant
+from analysis.text import percent
 from tests.browser import dashboard
 from tests.browser.conftest import wait_until_idle
 
@@ -29,7 +29,7 @@ def probabilities(tiny_model_folder):
     lm = load(ModelSpec(str(tiny_model_folder)))
 
     def computed(prompt_set):
-        return [probability(result.trace.log_prob) for result in analyse(lm, prompt_set, Caches()).prompts]
+        return [percent(result.trace.log_prob) for result in analyse(lm, prompt_set, Caches()).prompts]
 
     return computed
 
