@@ -82,6 +82,15 @@ def grouped(
     return np.stack(sums, axis=-1) if sums else values[..., :0]
 
 
+def by_role(
+    tokens: Tokens, scores: Float[np.ndarray, " token"], magnitude: bool = False
+) -> dict[str, tuple[int, float]]:
+    """Tokens and summed score (of absolute values in a magnitude view) of every role, in order of first appearance."""
+    values = np.abs(scores) if magnitude else np.asarray(scores)
+    places = {role: [t for t, own in enumerate(tokens.roles) if own == role] for role in dict.fromkeys(tokens.roles)}
+    return {role: (len(own), float(values[own].sum(dtype=np.float64))) for role, own in places.items()}
+
+
 def graphemes(text: str) -> list[str]:
     """The user-visible characters of `text`: extended grapheme clusters of UAX #29."""
     return cast(list[str], _CLUSTER.findall(text))

@@ -316,3 +316,10 @@ def test_characters_that_shape_their_neighbours_stay_at_work(text):
 def test_plotly_gets_quotes_as_they_are_and_no_mathematics():
     assert tk.plotly_text(' "</s>"') == '·"&lt;/s&gt;"'
     assert tk.plotly_text("$x$ & y") == "&#36;x&#36; &amp; y"
+
+
+def test_sums_by_role_share_out_the_total():
+    tokens = tokens_of("abcd", [(0, 1), (1, 2), (2, 3), (3, 4)], roles=("template", "text", "text", "template"))
+    scores = np.array([0.5, -1.0, 2.0, 0.25])
+    assert tk.by_role(tokens, scores) == {"template": (2, 0.75), "text": (2, 1.0)}
+    assert tk.by_role(tokens, scores, magnitude=True) == {"template": (2, 0.75), "text": (2, 3.0)}

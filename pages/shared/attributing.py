@@ -17,10 +17,11 @@ from analysis.attribution_results import (
     LeaveOneOut,
     TargetTokenMaps,
 )
+from analysis.charts.words import number, signed
 from analysis.encoding import EncodingError, encode_target
 from analysis.integrated import fixed_rule, integrated_gradients
 from analysis.results import PromptResult, Target, Trace
-from analysis.tokens import Grouping
+from analysis.tokens import Grouping, by_role
 from pages.shared import display, session, tokens
 
 T = TypeVar("T")
@@ -128,6 +129,8 @@ def _integrated(page: session.Page, trace: Trace, foil: Target | None) -> Scores
 
 def _convergence(found: IntegratedGradients) -> str:
     rise = found.value - found.baseline_value
+    if rise == 0:
+        return "Nothing to share out: log p is the same at the baseline as at the prompt."
     if found.relative_error is None:
         return "Integrated gradients could not be computed: a gradient on the way is not finite."
     verdict = "Converged" if found.converged else "Not converged: do not read single tokens off this map"
@@ -220,3 +223,27 @@ def strip(trace: Trace, found: Scores, foil: Target | None, by: Grouping) -> Non
         hatched=not found.converged,
         label="Tokens of the wording",
     )
+    _regions(trace, values, found.magnitude)
+
+
+_REGIONS = {
+    "text": "your text",
+    "system": "system prompt",
+    "turn": "earlier turns",
+    "prefill": "beginning of the answer",
+    "template": "template",
+    "added": "added by the tokenizer",
+}
+
+
+def _regions(trace: Trace, values: np.ndarray, magnitude: bool) -> None:
+    """What each part of a rendered prompt sums to."""
+    sums = by_role(trace.tokens, values, magnitude)
+    if len(sums) < 2:
+        return
+    parts = [
+        f"{_REGIONS[role]} {number(total) if magnitude else signed(total)} ({count} token{'s' if count > 1 else ''})"
+        for role, (count, total) in sums.items()
+    ]
+    unit = "of the magnitudes" if magnitude else "in nats"
+    st.text(f"Sums {unit}, position 0 and template included: {'; '.join(parts)}.")

@@ -62,8 +62,10 @@ def press(page: Page, name: str | re.Pattern[str], place: Locator | None = None)
 
 def open_popover(page: Page, key: str) -> None:
     """Open one of the popovers by its key: examples, open, share, more, model-picker, export, details-0-0."""
-    page.locator(f".st-key-{key} button").first.click()
-    wait_until_idle(page)
+    button = page.locator(f".st-key-{key} button").first
+    if button.get_attribute("aria-expanded") != "true":
+        button.click()
+        wait_until_idle(page)
 
 
 def close_popover(page: Page) -> None:

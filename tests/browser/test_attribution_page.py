@@ -51,17 +51,17 @@ def test_tokens_are_grouped_to_words(page):
 
 
 def test_the_trust_checks_are_drawn_when_asked_for(page):
-    for name in ("Deletion curve", "A map for each"):
-        before = page.locator(".stPlotlyChart").count()
+    for name, chart in {"Deletion curve": "deletion-curve-chart", "A map for each": "target-matrix-chart"}.items():
+        expect(page.locator(f".st-key-{chart}")).to_have_count(0)
         page.get_by_text(re.compile(f"^{name}")).click()
         wait_until_idle(page)
-        expect(page.locator(".stPlotlyChart")).to_have_count(before + 1)
+        expect(page.locator(f".st-key-{chart} .js-plotly-plot")).to_be_visible()
 
 
 def test_a_foil_turns_the_question_into_why_this_rather_than_that(page):
     dashboard.open_popover(page, "more")
     dashboard.type_into(page.get_by_label("Foil", exact=True), " Rome")
-    expect(page.get_by_text("raises p(·Paris·is) against p(·Rome)", exact=True).first).to_be_visible()
+    expect(page.get_by_text("raises p(·Paris is) against p(·Rome)", exact=True).first).to_be_visible()
 
 
 def test_the_map_of_another_wording_is_shown(page):
