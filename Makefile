@@ -11,11 +11,11 @@ PY := .venv/bin/python
 
 run: .venv/run.stamp
 	@$(PY) -m analysis.default_model || { test $$? -eq 1 && echo "The dashboard starts without it."; }
-	@$(PY) -m streamlit run app.py $(ARGS)
+	@$(PY) -m pages.shared.serve $(ARGS)
 
 test: lint chromium
 	@$(PY) -m analysis.default_model
-	$(PY) -m pytest $(ARGS)
+	$(PY) -m pytest -n 2 --dist loadfile $(ARGS)
 
 lint: .venv/test.stamp
 	$(PY) -m ruff check .

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from analysis.model import LanguageModel
 
 os.environ["HF_HUB_OFFLINE"] = "1"
+os.environ.setdefault("OMP_NUM_THREADS", "1")  # two test processes, and the servers and commands that they start
 
 # A busy machine says nothing about a law.
 settings.register_profile("laws", deadline=None, suppress_health_check=[HealthCheck.too_slow])

@@ -1,6 +1,7 @@
 """The model of the session: picker, card, and one loaded model for all sessions that want it."""
 
 import os
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import streamlit as st
@@ -23,22 +24,38 @@ class Loaded:
     caches: Caches
 
 
+Report = Callable[[float, str], object]
+
+
 @st.cache_resource(max_entries=2, show_spinner=False)
+def _kept(spec: ModelSpec, _report: Report) -> Loaded:
+    return Loaded(load(spec, _report), Caches())
+
+
 def _loaded(spec: ModelSpec) -> Loaded:
     place = st.empty()
     with place.container():
         st.text("The model is being made ready. The first time, it is fetched and converted.")
         bar = st.progress(0.0)
     try:
-        made = load(spec, lambda fraction, text: bar.progress(min(fraction, 1.0), text=text))
+        return _kept(spec, lambda fraction, text: bar.progress(min(fraction, 1.0), text=text))
     finally:
         place.empty()
-    return Loaded(made, Caches())
+
+
+def first_spec() -> ModelSpec:
+    """The model that a new session starts with."""
+    return ModelSpec(os.environ.get("PSL_MODEL", "default"))
+
+
+def preload() -> Loaded:
+    """Load that model before a session asks for it. Raises ModelError."""
+    return _kept(first_spec(), lambda fraction, text: None)
 
 
 def current() -> Loaded:
     """The session's model. A failed switch leaves the one before; without any, the page ends here."""
-    spec = st.session_state.get(_SPEC, ModelSpec(os.environ.get("PSL_MODEL", "default")))
+    spec = st.session_state.get(_SPEC, first_spec())
     wanted = st.session_state.pop(_WANTED, None)
     if wanted is not None and wanted != spec:
         try:

@@ -14,11 +14,11 @@ from urllib.parse import urlsplit
 from urllib.request import urlopen
 
 import pytest
-from playwright.sync_api import Browser, Page
+from playwright.sync_api import Browser, BrowserContext, Page
 
 ROOT = Path(__file__).parents[2]
 SECONDS_TO_START = 90
-# True once the script has not run for half a second (a run may follow another at once) and nothing is left to draw.
+# True once the script has not run for 0.3 s (a run may follow another at once) and nothing is left to draw.
 IDLE = """() => {
     const app = document.querySelector('[data-testid="stApp"]');
     const state = app && app.getAttribute('data-test-script-state');
@@ -28,7 +28,7 @@ IDLE = """() => {
         return false;
     }
     window.idleSince ??= performance.now();
-    return performance.now() - window.idleSince > 500;
+    return performance.now() - window.idleSince > 300;
 }"""
 
 Serve = Callable[..., str]
@@ -46,7 +46,8 @@ def _server(script: Path, environment: dict[str, str]) -> Iterator[str]:
     with socket.socket() as free:
         free.bind(("localhost", 0))
         port = free.getsockname()[1]
-    command = [sys.executable, "-m", "streamlit", "run", str(script), "--server.headless=true"]
+    served = ["pages.shared.serve"] if script == ROOT / "app.py" else ["streamlit", "run", str(script)]
+    command = [sys.executable, "-m", *served, "--server.headless=true"]
     command += [f"--server.port={port}", "--server.fileWatcherType=none", "--browser.gatherUsageStats=false"]
     paths = os.pathsep.join(filter(None, [str(ROOT), os.environ.get("PYTHONPATH")]))
     with TemporaryFile() as output:
@@ -114,21 +115,29 @@ def default_app(serve: Serve, default_model_folder: Path) -> str:
     return serve(ROOT / "app.py")
 
 
-@pytest.fixture
-def open_page(chromium: Browser) -> Iterator[OpenPage]:
-    """open_page(url, width=1440, dark=False, …) is a page in a new session, its script finished.
+@pytest.fixture(scope="session")
+def tabs(chromium: Browser) -> Iterator[BrowserContext]:
+    """A user's browser: its tabs have sessions of their own, and fetch Streamlit's scripts once for all."""
+    context = chromium.new_context()
+    yield context
+    context.close()
 
-    Whatever else goes to `Browser.new_context`. After the test no page may have logged an error,
-    failed to load something of ours, asked another server, or opened a dialog.
+
+@pytest.fixture
+def open_page(tabs: BrowserContext) -> Iterator[OpenPage]:
+    """open_page(url, width=1440, height=1000, dark=False) is a page in a new session, its script finished.
+
+    After the test no page may have logged an error, failed to load something of ours, asked another
+    server, or opened a dialog.
     """
-    with _checked_pages(chromium) as opener:
+    with _checked_pages(tabs) as opener:
         yield opener
 
 
 @pytest.fixture(scope="module")
-def open_shared_page(chromium: Browser) -> Iterator[OpenPage]:
+def open_shared_page(tabs: BrowserContext) -> Iterator[OpenPage]:
     """The same for pages that several tests of a module only look at."""
-    with _checked_pages(chromium) as opener:
+    with _checked_pages(tabs) as opener:
         yield opener
 
 
@@ -139,15 +148,15 @@ def browser_page(open_page: OpenPage) -> Page:
 
 
 @contextmanager
-def _checked_pages(chromium: Browser) -> Iterator[OpenPage]:
+def _checked_pages(tabs: BrowserContext) -> Iterator[OpenPage]:
     faults: list[str] = []
-    contexts = []
+    pages = []
 
-    def open_url(url: str = "", width: int = 1440, height: int = 1000, dark: bool = False, **options: object) -> Page:
-        scheme = "dark" if dark else "light"
-        context = chromium.new_context(viewport={"width": width, "height": height}, color_scheme=scheme, **options)
-        contexts.append(context)
-        page = context.new_page()
+    def open_url(url: str = "", width: int = 1440, height: int = 1000, dark: bool = False) -> Page:
+        page = tabs.new_page()
+        pages.append(page)
+        page.set_viewport_size({"width": width, "height": height})
+        page.emulate_media(color_scheme="dark" if dark else "light")
         page.on("pageerror", lambda error: faults.append(f"error: {error}"))
         page.on("dialog", lambda dialog: (faults.append(f"dialog: {dialog.message}"), dialog.dismiss()))
         # "Failed to load resource" hides the address; the answer itself names it.
@@ -183,6 +192,6 @@ def _checked_pages(chromium: Browser) -> Iterator[OpenPage]:
     try:
         yield open_url
     finally:
-        for context in contexts:
-            context.close()
+        for page in pages:
+            page.close()
     assert list(dict.fromkeys(faults)) == []

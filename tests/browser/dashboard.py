@@ -82,7 +82,11 @@ def choose(page: Page, label: str, option: str | re.Pattern[str]) -> None:
 
 def open_options(page: Page, label: str) -> Locator:
     """The options of a select box, opened."""
-    page.get_by_role("combobox", name=label).first.press("ArrowDown")
+    box = page.get_by_role("combobox", name=label).first
+    box.focus()
+    # The list would close at the scrolling that the focus brings.
+    page.evaluate("() => new Promise(drawn => requestAnimationFrame(() => requestAnimationFrame(drawn)))")
+    box.press("ArrowDown")
     options = page.get_by_role("listbox", name=re.compile(f"^{re.escape(label)}( Open)?$")).get_by_role("option")
     expect(options.first).to_be_visible()
     return options
