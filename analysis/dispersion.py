@@ -42,6 +42,7 @@ class Dispersion:
     prompts: int
     from_reference: Distances  # prompt × layer, the reference first, with zeros
     to_reference: Distances  # layer: mean over the other prompts
+    pairs: Distances  # pair × layer: every two prompts, in the order of np.triu_indices
     pairwise: Distances  # layer: mean over all pairs
     to_centroid: Distances  # layer: mean over the prompts of the distance to their mean state
 
@@ -53,12 +54,13 @@ def dispersion(traces: Sequence[Trace], target: int = 0) -> Dispersion:
     each time they are given.
     """
     h = _states(traces, target)  # [prompt, layer, hidden]
-    reference = Distances(*distances(h[:1], h))
+    reference, pairs = Distances(*distances(h[:1], h)), _pairwise(h)
     return Dispersion(
         prompts=len(h),
         from_reference=reference,
         to_reference=Distances(reference.raw[1:], reference.relative[1:], reference.cosine[1:]).mean(),
-        pairwise=_pairwise(h).mean(),
+        pairs=pairs,
+        pairwise=pairs.mean(),
         to_centroid=Distances(*distances(_centroid(h)[None], h)).mean(),
     )
 
