@@ -155,6 +155,7 @@ def _checked_pages(tabs: BrowserContext) -> Iterator[OpenPage]:
     def open_url(url: str = "", width: int = 1440, height: int = 1000, dark: bool = False) -> Page:
         page = tabs.new_page()
         pages.append(page)
+        page.add_init_script("try { localStorage.clear() } catch {}")  # another test may have closed the sidebar
         page.set_viewport_size({"width": width, "height": height})
         page.emulate_media(color_scheme="dark" if dark else "light")
         page.on("pageerror", lambda error: faults.append(f"error: {error}"))

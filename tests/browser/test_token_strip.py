@@ -75,7 +75,8 @@ def test_signs_of_several_code_points_stay_whole(drawn):
 
 
 def test_copying_gives_the_prompt_itself(serve, open_page):
-    page = open_page(serve(APP), permissions=["clipboard-read", "clipboard-write"])
+    page = open_page(serve(APP))
+    page.context.grant_permissions(["clipboard-read", "clipboard-write"])
     for label, text in [("Any text", HOSTILE), ("Two directions", TWO_DIRECTIONS), ("Chat", CHAT)]:
         strip(page, label).get_by_role("option").first.focus()
         page.keyboard.press("ControlOrMeta+a")
