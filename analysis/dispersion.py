@@ -79,7 +79,7 @@ def plane(traces: Sequence[Trace], layer: int, target: int = 0) -> Plane:
     The sign of an axis is free; here the prompt that is farthest out on it has a positive coordinate.
     Zeros for one prompt and for equal states, and on an axis along which nothing varies.
     """
-    return _plane(_states(traces, target)[:, layer])
+    return principal_plane(_states(traces, target)[:, layer])
 
 
 def planes(traces: Sequence[Trace], target: int = 0) -> tuple[Plane, ...]:
@@ -90,12 +90,32 @@ def planes(traces: Sequence[Trace], target: int = 0) -> tuple[Plane, ...]:
     """
     found: list[Plane] = []
     for states in _states(traces, target).swapaxes(0, 1):
-        new = _plane(states)
-        if found and found[-1].xy.any() and new.xy.any():
-            xy = new.xy @ orthogonal_procrustes(new.xy, found[-1].xy)[0]
+        new = principal_plane(states)
+        if found and new.xy.any():
+            xy = turned(new.xy, found[-1].xy)
             new = Plane(xy, (xy**2).sum(axis=0) / _spread(_centred(states)))
         found.append(new)
     return tuple(found)
+
+
+def principal_plane(states: Float[np.ndarray, "prompt hidden"]) -> Plane:
+    """As `plane`, of states."""
+    centred = _centred(states)
+    u, s, _ = np.linalg.svd(centred, full_matrices=False)
+    xy = np.zeros((len(states), 2))
+    for axis in range(min(2, len(s))):
+        if s[axis] > ROUNDING * s[0]:
+            column = u[:, axis] * s[axis]
+            xy[:, axis] = column * np.sign(column[np.abs(column).argmax()])
+    total = _spread(centred)
+    return Plane(xy, (xy**2).sum(axis=0) / total if total > 0 else np.zeros(2))
+
+
+def turned(xy: Float[np.ndarray, "prompt 2"], onto: Float[np.ndarray, "prompt 2"]) -> Float[np.ndarray, "prompt 2"]:
+    """`xy` turned or mirrored around 0 to lie nearest to `onto` (orthogonal Procrustes); as it is where one is all 0."""
+    if not xy.any() or not onto.any():
+        return xy
+    return np.asarray(xy @ orthogonal_procrustes(xy, onto)[0])
 
 
 def _states(traces: Sequence[Trace], target: int) -> Float[np.ndarray, "prompt layer hidden"]:
@@ -115,19 +135,6 @@ def _pairwise(h: np.ndarray) -> Distances:
     directions = ratio(h, norms[..., None])
     apart = np.stack([pdist(states, "sqeuclidean") for states in directions.swapaxes(0, 1)], axis=-1)
     return Distances(raw, ratio(raw, (norms[one] + norms[other]) / 2), apart / 2)
-
-
-def _plane(states: np.ndarray) -> Plane:
-    """From states [prompt, hidden]."""
-    centred = _centred(states)
-    u, s, _ = np.linalg.svd(centred, full_matrices=False)
-    xy = np.zeros((len(states), 2))
-    for axis in range(min(2, len(s))):
-        if s[axis] > ROUNDING * s[0]:
-            column = u[:, axis] * s[axis]
-            xy[:, axis] = column * np.sign(column[np.abs(column).argmax()])
-    total = _spread(centred)
-    return Plane(xy, (xy**2).sum(axis=0) / total if total > 0 else np.zeros(2))
 
 
 def _centred(states: np.ndarray) -> np.ndarray:
