@@ -13,11 +13,12 @@ Estimate and bound: Liu & Chu, "Understanding the Prompt Sensitivity", ACL 2026,
 """
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import combinations
 
 import numpy as np
-from jaxtyping import Bool, Float
+from jaxtyping import Bool, Float, Int
 
 from analysis.results import Analysis, Trace
 
@@ -50,6 +51,23 @@ class TokenPair:
         if self.bound is None or self.delta is None:
             return None
         return abs(self.delta) > self.bound + SLACK
+
+
+def violations(pairs: Sequence[TokenPair]) -> tuple[Int[np.ndarray, " layer"], int]:
+    """How many pairs violate the bound at each layer, of how many that have one; without any, no layers."""
+    found = [pair.violations for pair in pairs if pair.violations is not None]
+    return np.asarray(np.sum(found, axis=0, dtype=np.int64) if found else [], dtype=np.int64), len(found)
+
+
+def gradient_norms(traces: Sequence[Trace], target: int = 0) -> Float[np.ndarray, "prompt layer"]:
+    """‖g_l‖ of each prompt, nats per model unit; NaN where there are no gradients."""
+    layers = traces[0].hidden.shape[1] if traces else 0
+    unknown = np.full(layers, np.nan)
+    norms = [
+        unknown if trace.gradient is None else np.linalg.norm(trace.gradient[target].astype(np.float64), axis=-1)
+        for trace in traces
+    ]
+    return np.stack(norms) if norms else np.zeros((0, 0))
 
 
 @dataclass(frozen=True, eq=False)

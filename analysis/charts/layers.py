@@ -1,6 +1,7 @@
 """What charts over layers share: one axis of layers under one or more panels, lines with names at their ends, bands."""
 
 import html
+import math
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -149,19 +150,24 @@ def band(low: Layers, high: Layers, name: str, look: Look, floor: float | None =
 
 def spread_of(values: Float[np.ndarray, "some layer"]) -> tuple[Layers, Layers]:
     """The two ends of a band: 10 and 90 % of the values lie below them."""
-    low, high = np.quantile(values, SPREAD, axis=0)
+    with np.errstate(invalid="ignore"):  # infinities give NaN, which is not drawn
+        low, high = np.quantile(values, SPREAD, axis=0)
     return low, high
 
 
 def magnitude_axis(values: np.ndarray, title: str, log: bool) -> dict[str, Any]:
     """The vertical axis of values that are never negative: from 0, or logarithmic."""
     seen = values[np.isfinite(values)]
+    if not log:
+        return {"title": {"text": title}, "range": [0.0, 1.06 * float(seen.max(initial=0.0)) or 1.0], "nticks": 6}
+    low, high = _log_range(seen)
+    # Ticks at 1, 2, 5 … where few powers of ten are seen: Plotly's own would write one over the other.
     return {
         "title": {"text": title},
-        "type": "log" if log else "linear",
-        "range": _log_range(seen) if log else [0.0, 1.06 * float(seen.max(initial=0.0)) or 1.0],
-        "tickformat": "~g" if log else "",
-        "nticks": 6,
+        "type": "log",
+        "range": [low, high],
+        "tickformat": "~g",
+        "dtick": "D2" if high - low < 3 else math.ceil((high - low) / 8),
     }
 
 
