@@ -45,7 +45,7 @@ Exchange = Callable[[int, torch.Tensor, Arguments], tuple[torch.Tensor, Argument
 #: Tokens of the prefix that run between two reports.
 PIECE_TOKENS = 256
 #: States in one sequence: each also computes, and masks, its weights for all others.
-SEQUENCE_ROWS = 128
+SEQUENCE_ROWS = 256
 #: Rows of one batch.
 BATCH_ROWS = 64
 
@@ -121,7 +121,7 @@ def _effects(lm: LanguageModel, reference: _Reference, states: torch.Tensor, tic
     """P_l [N, L + 1] of states [N, L + 1, H]; `tick` gets the states done."""
     found, layers = [], lm.network.layers
     fits = lm.can.no_cache is None
-    size = _sequence_rows(lm.network, reference.past) // layers or 1
+    size = _sequence_rows(lm.network, reference.past) // layers or 1 if fits else len(states)
     for start in range(0, len(states), size):
         part = states[start : start + size]
 
@@ -166,8 +166,11 @@ def _in_one_sequence(lm: LanguageModel, reference: _Reference, states: torch.Ten
     # A copy, since keys are appended to it.
     cache = forward.expand(reference.cache, 1) if reference.cache is not None else None
     with lm.lock, torch.no_grad():
-        with _before_blocks(network, join):
-            _, last = forward.extend(network, cache, [reference.ids[past:]], past)
+        try:
+            with _before_blocks(network, join):
+                _, last = forward.extend(network, cache, [reference.ids[past:]], past)
+        except RuntimeError as error:  # a tensor whose size the network took from its input
+            raise _DoesNotFit from error
         last = last.reshape(-1, last.shape[-1])  # of layers L − 1…0, N each, and a's own
         values = _log_probs(network, torch.cat([states[:, -1].to(last), last]), reference.wanted)
     if len(values) != count * (network.layers + 1) + 1:
@@ -204,7 +207,8 @@ def _in_a_batch(lm: LanguageModel, reference: _Reference, states: torch.Tensor, 
         values.append(_batch(lm, reference, states, rows[start : start + size], partial(tick, start)))
     own, *patched = np.concatenate(values)
     with lm.lock, torch.no_grad():
-        final = _log_probs(lm.network, states[:, -1], reference.wanted)
+        last = states[:, -1].to(lm.network.embedding.weight)  # type: ignore[arg-type]
+        final = _log_probs(lm.network, last, reference.wanted)
     return np.column_stack([np.reshape(patched, (count, layers)), final]) - own
 
 
@@ -248,7 +252,6 @@ def _last_states(network: Network, reference: _Reference, rows: int, tick: Calla
 
 def _log_probs(network: Network, last: torch.Tensor, wanted: int) -> np.ndarray:
     """log p(wanted) [R] from final states [R, H], in nats; the logits [R, V] are made for a few rows at a time."""
-    last = last.to(network.unembedding.weight)  # type: ignore[arg-type]
     values = [forward.log_probs(network, last[i : i + 128])[:, wanted] for i in range(0, len(last), 128)]
     return torch.cat(values).cpu().double().numpy()
 
