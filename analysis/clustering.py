@@ -54,7 +54,7 @@ def digits(report: Callable[[float], object] = lambda fraction: None, *, epochs:
     images, classes, test_images, test_classes = _split()
     random = torch.Generator().manual_seed(seed)
     weights = _first_weights((images.shape[1], *HIDDEN, int(classes.max()) + 1), random)
-    step = _adam(weights)
+    adam = torch.optim.Adam(weights, lr=LEARNING_RATE)
     measured = [_measured(test_images, test_classes, weights)]
     for epoch in range(epochs):
         batches = torch.randperm(len(images), generator=random).split(BATCH)
@@ -63,7 +63,9 @@ def digits(report: Callable[[float], object] = lambda fraction: None, *, epochs:
                 report((epoch + number / len(batches)) / epochs)
             logits = _features(images[batch], weights)[-1]
             loss = torch.nn.functional.cross_entropy(logits, classes[batch])
-            step(torch.autograd.grad(loss, weights))
+            for weight, gradient in zip(weights, torch.autograd.grad(loss, weights), strict=True):
+                weight.grad = gradient
+            adam.step()
         measured.append(_measured(test_images, test_classes, weights))
     report(1.0)
     accuracy, distances = zip(*measured, strict=True)
@@ -121,27 +123,6 @@ def _features(images: Tensor, weights: Sequence[Tensor]) -> list[Tensor]:
     for matrix, bias in hidden:
         found.append((found[-1] @ matrix + bias).relu())
     return [*found, found[-1] @ head + shift]
-
-
-def _adam(weights: Sequence[Tensor]) -> Callable[[Sequence[Tensor]], None]:
-    """A function that moves `weights` one step down their gradients (Kingma & Ba 2015, with the authors' constants).
-
-    torch.optim does the same, but its first use imports torch's compiler, which takes longer than the training.
-    """
-    means, squares = ([torch.zeros_like(weight) for weight in weights] for _ in range(2))
-    steps = 0
-
-    def step(gradients: Sequence[Tensor]) -> None:
-        nonlocal steps
-        steps += 1
-        with torch.no_grad():
-            for weight, gradient, mean, square in zip(weights, gradients, means, squares, strict=True):
-                mean.lerp_(gradient, 1 - 0.9)
-                square.lerp_(gradient**2, 1 - 0.999)
-                unbiased, scale = mean / (1 - 0.9**steps), (square / (1 - 0.999**steps)).sqrt()
-                weight -= LEARNING_RATE * unbiased / (scale + 1e-8)
-
-    return step
 
 
 def _measured(images: Tensor, classes: Tensor, weights: Sequence[Tensor]) -> tuple[float, list[tuple[float, float]]]:

@@ -122,20 +122,6 @@ def test_first_weights_keep_the_variance_that_relu_halves():
     assert not bias.any()
 
 
-def test_a_step_is_that_of_torchs_own_adam():
-    random = torch.Generator().manual_seed(1)
-    ours = [torch.randn(3, 4, generator=random), torch.randn(4, generator=random)]
-    theirs = [weight.clone() for weight in ours]
-    step, adam = clustering._adam(ours), torch.optim.Adam(theirs, lr=clustering.LEARNING_RATE)
-    for size in (1.0, 1e-3, 10.0, 0.0, 1.0):
-        for weight in theirs:
-            weight.grad = size * torch.randn(weight.shape, generator=random)
-        step([weight.grad for weight in theirs if weight.grad is not None])
-        adam.step()
-        for weight, other in zip(ours, theirs, strict=True):
-            torch.testing.assert_close(weight, other)
-
-
 def test_a_third_of_the_images_of_each_digit_is_held_out_of_training():
     images, classes, tested, tested_classes = clustering._split()
     everything = load_digits().data.tolist()

@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Hashable
 from dataclasses import dataclass
-from typing import TypeVar, cast
 
 import numpy as np
 import streamlit as st
@@ -24,7 +23,6 @@ from analysis.results import PromptResult, Target, Trace
 from analysis.tokens import Grouping, by_role
 from pages.shared import display, session, tokens
 
-T = TypeVar("T")
 Report = Callable[[float], object]
 
 GRADIENT_X_INPUT = "gradient × input"
@@ -58,17 +56,6 @@ def foil_of(page: session.Page, result: PromptResult) -> Target | None:
         return None
 
 
-def _kept(page: session.Page, what: str, key: Hashable, work: Callable[[Report], T]) -> T | None:
-    """The result of `work` from the shared store, or from running it with progress and Stop."""
-    store = page.loaded.caches.other
-    known = store.get((what, key))
-    if known is None:
-        known = page.run(what, key, work)
-        if known is not None:
-            store.put((what, key), known)
-    return cast("T | None", known)
-
-
 def _key(trace: Trace, foil: Target | None, *rest: Hashable) -> Hashable:
     return (trace.tokens.ids, trace.tokens.roles, trace.target.ids, foil.ids if foil else None, *rest)
 
@@ -80,8 +67,7 @@ def scores(page: session.Page, result: PromptResult, method: str, foil: Target |
     try:
         if method in (GRADIENT_X_INPUT, SALIENCY):
             live = foil is None and trace.saliency is not None
-            maps = trace if live else _kept(
-                page, "contrasting target and foil", _key(trace, foil),
+            maps = trace if live else page.kept("contrasting target and foil", _key(trace, foil),
                 lambda report: gradient_maps(lm, trace.tokens, trace.target, foil, report),
             )  # fmt: skip
             if maps is None:
@@ -104,8 +90,7 @@ def _leaving_out(by: str) -> str:
 
 def without(page: session.Page, trace: Trace, foil: Target | None, by: str = "deletion") -> LeaveOneOut | None:
     """Leave-one-out, the yardstick."""
-    return _kept(
-        page, _leaving_out(by), _key(trace, foil, by),
+    return page.kept(_leaving_out(by), _key(trace, foil, by),
         lambda report: leave_one_out(page.loaded.lm, trace.tokens, trace.target, foil, by=by, report=report),  # type: ignore[arg-type]
     )  # fmt: skip
 
@@ -118,8 +103,7 @@ def _integrated(page: session.Page, trace: Trace, foil: Target | None) -> Scores
         )  # fmt: skip
         rule = st.segmented_control("Points", ("adaptive", "fixed 50"), default="adaptive", required=True, key="rule")
     compute = fixed_rule if rule == "fixed 50" else integrated_gradients
-    found = _kept(
-        page, "integrating gradients", _key(trace, foil, baseline, rule),
+    found = page.kept("integrating gradients", _key(trace, foil, baseline, rule),
         lambda report: compute(page.loaded.lm, trace.tokens, trace.target, foil, baseline=baseline, report=report),
     )  # fmt: skip
     if found is None:
@@ -143,8 +127,7 @@ def _convergence(found: IntegratedGradients) -> str:
 
 def target_tokens(page: session.Page, trace: Trace) -> TargetTokenMaps | None:
     """A map per target token."""
-    return _kept(
-        page, "attributing each target token", _key(trace, None, "matrix"),
+    return page.kept("attributing each target token", _key(trace, None, "matrix"),
         lambda report: per_target_token(page.loaded.lm, trace.tokens, trace.target, report),
     )  # fmt: skip
 
@@ -152,8 +135,7 @@ def target_tokens(page: session.Page, trace: Trace) -> TargetTokenMaps | None:
 def curve(page: session.Page, trace: Trace, foil: Target | None, found: Scores, method: str) -> DeletionCurve | None:
     """The deletion curve of a ranking against random orders."""
     try:
-        return _kept(
-            page, "removing tokens in order", _key(trace, foil, "curve", method, found.values.tobytes()),
+        return page.kept("removing tokens in order", _key(trace, foil, "curve", method, found.values.tobytes()),
             lambda report: deletion_curve(
                 page.loaded.lm, trace.tokens, trace.target, found.values, foil, magnitude=found.magnitude, report=report
             ),

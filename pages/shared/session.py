@@ -3,10 +3,10 @@
 Every page runs on its own (a deep link may run it before `app.py` has), so each starts with `open_page`.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar, cast
 
 import streamlit as st
 
@@ -15,6 +15,9 @@ from analysis.prompts import PromptSet
 from analysis.results import Analysis, Answer, CandidateScores, PromptResult
 from analysis.tokens import shown
 from pages.shared import display, draft, editor, models, running
+
+T = TypeVar("T")
+Report = Callable[[float], None]
 
 SELECTED = draft.SELECTED
 ICON = Path(__file__).with_name("icon.svg")
@@ -62,6 +65,16 @@ class Page:
             (self.loaded.lm.key, self.prompt_set, "candidates"),
             lambda report: explore.candidate_scores(self.loaded.lm, analysis, self.loaded.caches, report),
         )
+
+    def kept(self, what: str, key: Hashable, work: Callable[[Callable[[float], None]], T]) -> T | None:
+        """The result of `work` from the store of all sessions, or from running it; None where it was stopped."""
+        store = self.loaded.caches.other
+        known = store.get((what, key))
+        if known is None:
+            known = self.run(what, key, work)
+            if known is not None:
+                store.put((what, key), known)
+        return cast("T | None", known)
 
     def run(self, what: str, key: object, work: Callable[[Callable[[float], None]], object]) -> object:
         """Any other work on this model, with progress and Stop; None where it was stopped."""
