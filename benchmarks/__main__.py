@@ -17,6 +17,7 @@ Group = Callable[[LanguageModel], Iterator[Measure]]
 GROUPS: dict[str, Group] = {
     "loop": engine.against_the_loop,
     "edit": engine.after_one_edit,
+    "patch": engine.patching,
     "scaling": engine.scaling,
     "load": lambda lm: startup.load_time(),
     "start": lambda lm: startup.first_chart(),

@@ -10,8 +10,9 @@ import torch
 from analysis.encoding import encode, encode_target
 from analysis.explore import Caches, analyse
 from analysis.model import LanguageModel
+from analysis.patching import patch_curves
 from analysis.prompts import Prompt, PromptSet, Variant
-from analysis.results import Tokens
+from analysis.results import Tokens, Trace
 from analysis.trace import Item, traces
 from benchmarks.measure import Measure, median_seconds
 
@@ -105,6 +106,20 @@ def after_one_edit(lm: LanguageModel) -> Iterator[Measure]:
 
     one = median_seconds(edit)
     yield Measure("8 prompts after one edit: edit / whole set", one, "s", whole, one / whole)
+
+
+def patching(lm: LanguageModel) -> Iterator[Measure]:
+    """Eight prompts' states put into the reference, layer by layer, beside the traces of the eight."""
+    long = [item for item in templates(lm) if len(item.tokens) >= 60][:9]
+    for name, rows in (
+        ("of 60 tokens or more", [item.tokens for item in long]),
+        ("of 12 tokens", random_tokens(9, 12)),
+    ):
+        items = [Item(tokens, long[0].target) for tokens in rows]
+        reference, *others = (trace for trace in traces(lm, items) if isinstance(trace, Trace))
+        value = median_seconds(lambda reference=reference, others=others: patch_curves(lm, reference, others))
+        full = median_seconds(lambda items=items: traces(lm, items[1:], attributions=True))
+        yield Measure(f"patch curves of 8 prompts {name} / full traces", value, "s", full, value / full)
 
 
 def scaling(lm: LanguageModel) -> Iterator[Measure]:
