@@ -12,12 +12,7 @@ like ε², the second like ε³.
 
 from dataclasses import dataclass
 
-import numpy as np
-from jaxtyping import Float
-
-from analysis.taylor import kl
-
-Logs = Float[np.ndarray, " vocab"]
+from analysis.divergence import Logs, kl, second_order
 
 
 @dataclass(frozen=True)
@@ -39,12 +34,3 @@ class Remainder:
 def remainder(delta: float, first: float, log_p_a: Logs, log_p_b: Logs) -> Remainder:
     """The errors of T_L = `first` for a change `delta`, from the two next-token distributions (nats)."""
     return Remainder(delta, first, first + second_order(log_p_a, log_p_b), kl(log_p_a, log_p_b), kl(log_p_b, log_p_a))
-
-
-def second_order(log_p_a: Logs, log_p_b: Logs) -> float:
-    """−½ Var_{p_a}(log p_b − log p_a), nats: never positive, 0 for equal distributions."""
-    log_p_a, log_p_b = np.asarray(log_p_a, dtype=np.float64), np.asarray(log_p_b, dtype=np.float64)
-    p = np.exp(log_p_a)
-    likely = p > 0
-    change, weight = (log_p_b - log_p_a)[likely], p[likely] / p[likely].sum()
-    return float(-0.5 * (weight @ (change - weight @ change) ** 2))

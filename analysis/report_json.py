@@ -219,6 +219,7 @@ def _pair(pair: Pair) -> dict[str, object]:
         "delta_log_prob": finite(pair.delta),
         **{key: value for key, value in each[0].items() if key != "delta_log_prob"},
         "jsd": finite(pair.jsd),
+        "second_order": finite(pair.second),
         "own_target": pair.own_target,
         "per_target": each if len(each) > 1 else None,
     }

@@ -12,7 +12,6 @@ g_b·Δh ≤ Δ ≤ g_a·Δh, with g_a·Δh = Δ + KL(p_a‖p_b) and g_b·Δh = 
 Estimate and bound: Liu & Chu, "Understanding the Prompt Sensitivity", ACL 2026, arXiv 2604.18389.
 """
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import combinations
@@ -20,6 +19,7 @@ from itertools import combinations
 import numpy as np
 from jaxtyping import Bool, Float, Int
 
+from analysis.divergence import distribution, jsd_of, second_order_of
 from analysis.results import Analysis, Trace
 
 #: A bound is violated where |Δ| exceeds it by more than float32 noise.
@@ -80,6 +80,7 @@ class Pair:
     own_target: bool  # the targets differ: `delta` compares each on its own, gradients do not compare
     tokens: tuple[TokenPair, ...]  # one per target token; only the first position where targets differ
     jsd: float  # of the next-token distributions, nats
+    second: float | None  # Δ of the first target token by the second-order estimate at the head, where `upper` is valid
 
 
 def pairs(analysis: Analysis) -> tuple[Pair, ...]:
@@ -104,7 +105,7 @@ def pair(analysis: Analysis, a: int, b: int) -> Pair:
 def _pairs(analysis: Analysis, places: list[tuple[int, int]]) -> tuple[Pair, ...]:
     traces = {place: analysis.prompts[place].trace for both in places for place in both}
     # Each prompt's probabilities once: a pair then takes half the time.
-    distributions = {place: _distribution(trace.next_log_probs) for place, trace in traces.items() if trace}
+    distributions = {place: distribution(trace.next_log_probs) for place, trace in traces.items() if trace}
     linear_head = all(name != "certified bounds" for name, _ in analysis.model.unavailable)
     made = []
     for a, b in places:
@@ -113,8 +114,10 @@ def _pairs(analysis: Analysis, places: list[tuple[int, int]]) -> tuple[Pair, ...
         assert other is not None
         own = one.target.ids != other.target.ids
         tokens = tuple(compare(one, other, k, linear_head) for k in range(1 if own else len(one.target)))
-        divergence = _jsd(*distributions[a], *distributions[b])
-        made.append(Pair(a, b, other.log_prob - one.log_prob, own, tokens, divergence))
+        divergence = jsd_of(distributions[a], distributions[b])
+        upper = tokens[0].upper
+        second = None if upper is None else upper + second_order_of(distributions[a], distributions[b])
+        made.append(Pair(a, b, other.log_prob - one.log_prob, own, tokens, divergence, second))
     return tuple(made)
 
 
@@ -160,37 +163,6 @@ def distances(
     relative = ratio(distance, (norm_a + norm_b) / 2)
     apart = ratio(h_b, norm_b[..., None]) - ratio(h_a, norm_a[..., None])
     return distance, relative, (apart**2).sum(axis=-1) / 2
-
-
-def jsd(log_p: Float[np.ndarray, " vocab"], log_q: Float[np.ndarray, " vocab"]) -> float:
-    """Jensen–Shannon divergence of two distributions given by their logs, in nats; between 0 and ln 2.
-
-    Per token, log p − log m = ln 2 − log(1 + q/p) with m the mean of p and q, all of it in log space:
-    finite where a probability underflows, and exactly 0 for equal distributions.
-    """
-    return _jsd(*_distribution(log_p), *_distribution(log_q))
-
-
-def _distribution(logs: Float[np.ndarray, " vocab"]) -> tuple[np.ndarray, np.ndarray]:
-    """Log-probs and probabilities in float64; a probability of exactly 0 gets a finite log that stays 0."""
-    finite = np.maximum(np.asarray(logs, dtype=np.float64), -1e4)
-    return finite, np.exp(finite)
-
-
-def _jsd(log_p: np.ndarray, p: np.ndarray, log_q: np.ndarray, q: np.ndarray) -> float:
-    rise = log_q - log_p
-    growth = np.logaddexp(0.0, rise)  # log(1 + q/p)
-    ln2 = np.logaddexp(0.0, 0.0)
-    total = p @ (ln2 - growth) + q @ (ln2 - (growth - rise))
-    return min(max(float(total) / 2, 0.0), math.log(2))
-
-
-def kl(log_p: Float[np.ndarray, " vocab"], log_q: Float[np.ndarray, " vocab"]) -> float:
-    """Kullback–Leibler divergence KL(p‖q) in nats; infinite where q excludes what p allows."""
-    log_p, log_q = np.asarray(log_p, dtype=np.float64), np.asarray(log_q, dtype=np.float64)
-    p = np.exp(log_p)
-    possible = p > 0
-    return max(float(p[possible] @ (log_p[possible] - log_q[possible])), 0.0)
 
 
 def _traced(analysis: Analysis) -> list[int]:

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from analysis import taylor
+from analysis import divergence, taylor
 from analysis.encoding import encode, target_from_ids
 from analysis.explore import Caches, analyse
 from analysis.model import assemble
@@ -65,8 +65,8 @@ def test_the_interval_at_a_linear_head_holds_and_its_ends_are_divergences(seed, 
     delta = b.log_prob - a.log_prob
     assert pair.lower - 1e-9 <= delta <= pair.upper + 1e-9
     assert abs(delta) <= pair.certified + 1e-9
-    assert pair.upper == pytest.approx(delta + taylor.kl(a.next_log_probs, b.next_log_probs), abs=1e-8)
-    assert pair.lower == pytest.approx(delta - taylor.kl(b.next_log_probs, a.next_log_probs), abs=1e-8)
+    assert pair.upper == pytest.approx(delta + divergence.kl(a.next_log_probs, b.next_log_probs), abs=1e-8)
+    assert pair.lower == pytest.approx(delta - divergence.kl(b.next_log_probs, a.next_log_probs), abs=1e-8)
 
 
 def test_the_first_order_error_falls_with_the_square_of_the_step():
@@ -158,7 +158,7 @@ def test_the_interval_holds_on_whole_models_for_every_target_token(family):
             pair = taylor.compare(a, b, k)
             assert pair.lower - 1e-4 <= pair.delta <= pair.upper + 1e-4
         first = taylor.compare(a, b)
-        assert first.upper == pytest.approx(first.delta + taylor.kl(a.next_log_probs, b.next_log_probs), abs=1e-3)
+        assert first.upper == pytest.approx(first.delta + divergence.kl(a.next_log_probs, b.next_log_probs), abs=1e-3)
 
 
 def test_pairs_are_all_of_the_analysed_prompts(analysis):
@@ -196,21 +196,21 @@ def test_a_failed_prompt_cannot_be_compared(analysis):
 
 def test_divergences_of_equal_distributions_are_exactly_0():
     logs = log_softmax(np.random.default_rng(0).normal(size=1000) * 8).astype(np.float32)
-    assert taylor.jsd(logs, logs) == 0
-    assert taylor.kl(logs, logs) == 0
+    assert divergence.jsd(logs, logs) == 0
+    assert divergence.kl(logs, logs) == 0
 
 
 def test_divergences_are_finite_where_probabilities_underflow():
     a, b = np.array([0.0, -200.0], np.float32), np.array([-200.0, 0.0], np.float32)
-    assert taylor.jsd(a, b) == pytest.approx(math.log(2), abs=1e-12)
-    assert taylor.kl(a, b) == pytest.approx(200)
+    assert divergence.jsd(a, b) == pytest.approx(math.log(2), abs=1e-12)
+    assert divergence.kl(a, b) == pytest.approx(200)
 
 
 def test_distributions_without_a_common_token_are_ln_2_apart():
     a, b = np.log([0.5, 0.5, 1e-320]), np.log([1e-320, 1e-320, 1.0])
     a[2], b[:2] = -np.inf, -np.inf
-    assert taylor.jsd(a, b) == math.log(2)
-    assert taylor.kl(a, b) == math.inf
+    assert divergence.jsd(a, b) == math.log(2)
+    assert divergence.kl(a, b) == math.inf
 
 
 @given(st.integers(0, 10_000), st.floats(0.01, 40))
@@ -221,6 +221,19 @@ def test_jsd_is_the_entropy_of_the_mean_less_the_mean_entropy(seed, scale):
     def entropy(x: np.ndarray) -> float:
         return -float((x[x > 0] * np.log(x[x > 0])).sum())
 
-    assert taylor.jsd(a, b) == pytest.approx(entropy((p + q) / 2) - (entropy(p) + entropy(q)) / 2, abs=1e-12)
-    assert 0 <= taylor.jsd(a, b) <= math.log(2)
-    assert taylor.jsd(a, b) == pytest.approx(taylor.jsd(b, a), abs=1e-12)
+    assert divergence.jsd(a, b) == pytest.approx(entropy((p + q) / 2) - (entropy(p) + entropy(q)) / 2, abs=1e-12)
+    assert 0 <= divergence.jsd(a, b) <= math.log(2)
+    assert divergence.jsd(a, b) == pytest.approx(divergence.jsd(b, a), abs=1e-12)
+
+
+def test_the_one_sided_bound_at_the_head_can_fail_where_the_certified_one_holds():
+    """A confident reference has almost no gradient, and a variant breaks it all the same."""
+    head = np.zeros((VOCABULARY, HIDDEN))
+    head[2, 0], head[3, 1] = 1.0, 1.0
+    sure, broken = np.zeros(HIDDEN), np.zeros(HIDDEN)
+    sure[0], broken[1] = 30.0, 30.0
+    found = taylor.compare(head_trace(1, sure, head), head_trace(2, broken, head))
+    assert found.bound[-1] < 1e-6 < abs(found.delta)
+    assert found.violations[-1]
+    assert abs(found.delta) <= found.certified
+    assert found.lower - 1e-9 <= found.delta <= found.upper + 1e-9
