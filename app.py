@@ -7,6 +7,7 @@ st.navigation(
     [
         st.Page("pages/explore.py", title="Explore", default=True),
         st.Page("pages/attribution.py", title="Attribution"),
+        st.Page("pages/dispersion.py", title="Dispersion"),
     ],
     position="top",
 ).run()

@@ -74,6 +74,9 @@ def _parser() -> argparse.ArgumentParser:
     analyse.add_argument(
         "--no-answers", action="store_true", help="leave out greedy answers and what is computed from them"
     )
+    analyse.add_argument(
+        "--patch", action="store_true", help="add the patch curves of the reference with every other prompt"
+    )
     analyse.set_defaults(run=_analyse)
     examples = commands.add_parser("examples", help="list the built-in prompt sets")
     examples.set_defaults(run=lambda options: _print("".join(f"{e.key:<20}{e.title}. {e.shows}\n" for e in EXAMPLES)))
@@ -148,7 +151,9 @@ def _results(
     _quiet()
     from analysis import explore, findings
     from analysis.model import ModelError, ModelSpec, load
+    from analysis.patching import PatchingError, against_reference
     from analysis.report import to_csv, to_html, to_json
+    from analysis.report_extras import extras
     from analysis.report_figures import report_figures
     from analysis.responses import response_scores
     from analysis.sensitivity import sensitivity
@@ -176,9 +181,22 @@ def _results(
         responses = response_scores(lm, analysis, answers, caches.scores, report("scoring answers"))
         posix = responses.posix if responses else None
     found = sensitivity(analysis, answers, posix=posix)
+    patches = None
+    if options.patch:
+        try:
+            patches = against_reference(lm, analysis, report("exchanging states"))
+        except PatchingError as error:
+            print(f"{source}: {error}", file=sys.stderr)
     report("writing")(1.0)
     texts = {
-        "out": to_json(analysis, lm.encoder.piece, answers=answers, candidates=candidates, sensitivity=found),
+        "out": to_json(
+            analysis,
+            lm.encoder.piece,
+            answers=answers,
+            candidates=candidates,
+            sensitivity=found,
+            extras=extras(analysis, patches),
+        ),
         "csv": to_csv(analysis, answers, candidates) if options.csv else "",
         "report": to_html(
             analysis,

@@ -4,13 +4,15 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from analysis import taylor
+from analysis.charts.bounds import layer_ranges
 from analysis.charts.words import number, signed
 from analysis.contrast import Contrast
 from analysis.dispersion import Dispersion
 from analysis.findings import nats
 from analysis.patching_results import PatchCurve
 from analysis.remainder import Remainder
-from analysis.taylor import Pair, TokenPair
+from analysis.taylor import TokenPair
 
 #: Ratios of within to between that are worth a word.
 APART = 0.9
@@ -41,28 +43,21 @@ def dispersion(found: Dispersion, pairs: Sequence[TokenPair]) -> str:
     return f"{sentence}."
 
 
-def violations(pairs: Sequence[Pair | TokenPair]) -> str:
+def violations(pairs: Sequence[TokenPair]) -> str:
     """How often |Δ| exceeds B_l, where, and why that can be."""
-    tokens = [token for pair in pairs for token in (pair.tokens if isinstance(pair, Pair) else (pair,))]
-    found = [token.violations for token in tokens]
-    known = [violated for violated in found if violated is not None]
-    if not known:
+    counts, total = taylor.violations(pairs)
+    if not total:
         return "Bounds need gradients of one common target, which these prompts do not have."
-    counts = np.sum(known, axis=0)
-    total = len(known)
     if not counts.any():
-        return f"|Δ| stays within B at every layer, in {'the pair' if total == 1 else f'all {total} pairs'}."
-    worst = int(counts.argmax())
-    last = len(counts) - 1
-    where = (
-        f"most at layer {worst}: {counts[worst]} of {total}"
-        if total > 1
-        else f"at layer {_ranges(np.flatnonzero(counts))}"
-    )
-    end = f"; {counts[last] or 'none'} at the head" if total > 1 else ""
+        return f"|Δ| stays within B at every layer, in {'this pair' if total == 1 else f'all {total} pairs'}."
+    worst, last = int(counts.argmax()), int(counts[-1])
+    if total == 1:
+        where = f"at layer {layer_ranges(np.flatnonzero(counts).tolist())}"
+    else:
+        where = f"most at layer {worst}: in {counts[worst]} of {total} pairs; at the head in {last or 'none'}"
     return (
-        f"|Δ| exceeds B ({where}{end}). B bounds what moving the last token's state does to first order; Δ also comes from"
-        " all other tokens, which the layers above still read, and from curvature."
+        f"|Δ| exceeds B {where}. B bounds what moving the last token's state does to first order; Δ also comes from all"
+        " other tokens, which the layers above still read, and from curvature."
     )
 
 
@@ -114,14 +109,3 @@ def same_last_token(shares: bool, chat: bool) -> str:
         f"Δh is 0 at layer 0, and so is B: {why}, and only its state is looked at. The wordings differ in the tokens before it,"
         " which layer 1 and later layers read."
     )
-
-
-def _ranges(layers: np.ndarray) -> str:
-    """Layers in short: "0–5, 9"."""
-    runs: list[list[int]] = []
-    for layer in layers.tolist():
-        if runs and layer == runs[-1][-1] + 1:
-            runs[-1].append(layer)
-        else:
-            runs.append([layer])
-    return ", ".join(str(run[0]) if len(run) == 1 else f"{run[0]}–{run[-1]}" for run in runs)

@@ -36,7 +36,7 @@ from analysis import forward, trace
 from analysis.forward import Network
 from analysis.model import LanguageModel
 from analysis.patching_results import PatchCurve
-from analysis.results import Trace
+from analysis.results import Analysis, Trace
 
 Report = Callable[[float], object]
 Arguments = dict[str, Any]
@@ -105,6 +105,29 @@ def patch_curves(
     report(1.0)
     found = dict(zip(unique, effects, strict=True))
     return [PatchCurve(target, found[b.hidden[target].tobytes()]) for b in others]
+
+
+def against_reference(
+    lm: LanguageModel, analysis: Analysis, report: Report = lambda fraction: None
+) -> dict[tuple[int, int], list[PatchCurve]]:
+    """The reference's curves with every prompt of the same target, per target token, by their places (0, b)."""
+    a = analysis.reference.trace
+    if a is None:
+        return {}
+    others = {
+        place: result.trace
+        for place, result in enumerate(analysis.prompts)
+        if place and result.trace is not None and result.trace.target.ids == a.target.ids
+    }
+    found: dict[tuple[int, int], list[PatchCurve]] = {(0, place): [] for place in others}
+    for k in range(len(a.target)):
+
+        def within(share: float, k: int = k) -> None:
+            report((k + share) / len(a.target))
+
+        for place, curve in zip(others, patch_curves(lm, a, list(others.values()), within, target=k), strict=True):
+            found[0, place].append(curve)
+    return found
 
 
 def _prefix(lm: LanguageModel, ids: tuple[int, ...], tick: Report) -> DynamicCache | None:

@@ -3,11 +3,13 @@
 import os
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from threading import Lock
 
 import streamlit as st
 
 from analysis import default_model
 from analysis.explore import Caches
+from analysis.lru import Lru
 from analysis.model import DTYPES, LanguageModel, ModelError, ModelSpec, load, local_models_allowed
 
 _SPEC = "model spec"
@@ -27,9 +29,25 @@ class Loaded:
 Report = Callable[[float, str], object]
 
 
-@st.cache_resource(max_entries=2, show_spinner=False)
-def _kept(spec: ModelSpec, _report: Report) -> Loaded:
-    return Loaded(load(spec, _report), Caches())
+class _Models:
+    """The models of all sessions, the last two that were asked for; whoever asks first loads, the others wait."""
+
+    def __init__(self) -> None:
+        self._kept: Lru[ModelSpec, Loaded] = Lru(2)
+        self._locks: dict[ModelSpec, Lock] = {}
+
+    def get(self, spec: ModelSpec, report: Report) -> Loaded:
+        with self._locks.setdefault(spec, Lock()):
+            found = self._kept.get(spec)
+            if found is None:
+                found = Loaded(load(spec, report), Caches())
+                self._kept.put(spec, found)
+            return found
+
+
+@st.cache_resource(show_spinner=False)
+def _models() -> _Models:
+    return _Models()
 
 
 def _loaded(spec: ModelSpec) -> Loaded:
@@ -38,7 +56,7 @@ def _loaded(spec: ModelSpec) -> Loaded:
         st.text("The model is being made ready. The first time, it is fetched and converted.")
         bar = st.progress(0.0)
     try:
-        return _kept(spec, lambda fraction, text: bar.progress(min(fraction, 1.0), text=text))
+        return _models().get(spec, lambda fraction, text: bar.progress(min(fraction, 1.0), text=text))
     finally:
         place.empty()
 
@@ -50,7 +68,7 @@ def first_spec() -> ModelSpec:
 
 def preload() -> Loaded:
     """Load that model before a session asks for it. Raises ModelError."""
-    return _kept(first_spec(), lambda fraction, text: None)
+    return _models().get(first_spec(), lambda fraction, text: None)
 
 
 def current() -> Loaded:

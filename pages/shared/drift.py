@@ -1,0 +1,187 @@
+"""How far apart the wordings' states are: layer by layer, in a plane, pair by pair, and against other intents."""
+
+from collections.abc import Sequence
+
+import streamlit as st
+
+from analysis import dispersion_findings, explore, similarity
+from analysis.charts import animation, distance, pairwise
+from analysis.charts import contrast as contrast_charts
+from analysis.charts.look import Look
+from analysis.charts.plane import HOW_TO_READ_PLANE
+from analysis.contrast import Contrast, contrast
+from analysis.dispersion import dispersion, planes
+from analysis.examples import EXAMPLES
+from analysis.open_file import load_any
+from analysis.prompts import PromptSet
+from analysis.results import Analysis, PromptResult, Trace
+from analysis.text import shortened
+from analysis.tokens import shown
+from analysis.validation import PromptSetError
+from pages.shared import display, session
+
+VIEWS = ("raw", "relative", "cosine")
+_OTHERS = "other intents"
+
+
+def usable(analysis: Analysis) -> list[PromptResult]:
+    """The rows with states; the page ends here, with what there is to say, where there are fewer than two."""
+    found = [result for result in analysis.prompts if result.trace is not None]
+    if analysis.reference.trace is None or len(found) < 2:
+        display.finding("Add a paraphrase to see how far its states drift from the reference's.")
+        for result in analysis.prompts:
+            if result.trace is None:
+                display.notes(result.notes)
+        st.stop()
+    return found
+
+
+def target_token(rows: Sequence[PromptResult]) -> int:
+    """Which token of a target of several the page looks at: states, gradients and bounds belong to one."""
+    trace = rows[0].trace
+    assert trace is not None
+    if len(trace.target) == 1:
+        return 0
+    chosen = st.selectbox(
+        "Target token",
+        range(len(trace.target)),
+        format_func=lambda k: f"{k + 1}: {shown(trace.target.names[k])}",
+        key="target token",
+        help="States, gradients and bounds belong to the position that predicts one token of the target.",
+        width=240,
+    )
+    return chosen or 0
+
+
+def traces_of(rows: Sequence[PromptResult]) -> list[Trace]:
+    return [row.trace for row in rows if row.trace is not None]
+
+
+def comparable(rows: Sequence[PromptResult], target: int) -> list[PromptResult]:
+    """The rows that have this token of the reference's target, the reference first; controls are left out."""
+    reference = rows[0].trace
+    assert reference is not None
+    return [
+        row
+        for row in rows
+        if row.trace is not None
+        and not row.row.is_control
+        and (target == 0 or row.trace.target.ids == reference.target.ids)
+    ]
+
+
+def _view(key: str) -> tuple[distance.View, bool]:
+    with st.container(horizontal=True, vertical_alignment="bottom"):
+        view = st.segmented_control("Distance", VIEWS, default="raw", required=True, key=f"{key} view")
+        log = st.toggle("Logarithmic", key=f"{key} log")
+    return view, log
+
+
+@st.fragment
+def by_layer(rows: Sequence[PromptResult], target: int, look: Look, chosen: int) -> None:
+    """The distance from the reference at every layer, with all pairs behind it."""
+    view, log = _view("by layer")
+    found = dispersion(traces_of(rows), target)
+    figure = distance.distance_by_layer(found, rows, look, view, log, chosen, all_pairs=len(rows) > 2)
+    display.chart(figure, "distance by layer", distance.HOW_TO_READ_DISTANCE, session.select_from("distance by layer"))
+
+
+def other_intents(page: session.Page, rows: Sequence[PromptResult], look: Look) -> None:
+    """Prompts of other sets as a measure: are wordings of one intent closer to each other than to those?"""
+    st.subheader("One intent against others")
+    with st.container(horizontal=True, vertical_alignment="bottom"):
+        titles = {example.key: example.title for example in EXAMPLES}
+        keys = st.multiselect(
+            "Prompts of a different intent",
+            [key for key in titles if _prompts(key).reference != page.prompt_set.reference],
+            format_func=lambda key: titles[key],
+            key="contrast sets",
+            placeholder="built-in sets that mean something else",
+        )
+        st.file_uploader("or a saved set", key="contrast file", on_change=_open_other, max_upload_size=2)
+    opened: dict[str, PromptSet] = st.session_state.get(_OTHERS, {})
+    for name in opened:
+        with st.container(horizontal=True, vertical_alignment="center"):
+            st.text(shown(shortened(name, 60)))
+            st.button("Leave out", key=f"leave out {name}", on_click=opened.pop, args=(name,), type="tertiary")
+    if "contrast fault" in st.session_state:
+        st.text(st.session_state["contrast fault"])
+    sets = [*map(_prompts, keys), *opened.values()]
+    if not sets:
+        st.text(
+            "Choose sets to see whether these wordings cluster: closer to each other than to prompts of another intent."
+        )
+        return
+    found = _contrast(page, rows, sets)
+    if found is None:
+        return
+    view, log = _view("contrast")
+    st.text(dispersion_findings.contrast(found, view))
+    figure = contrast_charts.contrast(found, page.prompt_set.name or "this set", look, view, log)
+    display.chart(figure, "contrast", contrast_charts.HOW_TO_READ)
+
+
+def _prompts(key: str) -> PromptSet:
+    return next(example.prompt_set for example in EXAMPLES if example.key == key)
+
+
+def _open_other() -> None:
+    st.session_state.pop("contrast fault", None)
+    upload = st.session_state.get("contrast file")
+    if upload is None:
+        return
+    try:
+        loaded = load_any(upload.getvalue(), upload.name)
+    except PromptSetError as error:
+        st.session_state["contrast fault"] = str(error)
+        return
+    st.session_state.setdefault(_OTHERS, {})[upload.name] = loaded.prompt_set
+
+
+def _contrast(page: session.Page, rows: Sequence[PromptResult], sets: Sequence[PromptSet]) -> Contrast | None:
+    """Within and between; the other sets' prompts need a pass where nobody has looked at them yet."""
+    lm, caches = page.loaded.lm, page.loaded.caches
+
+    def work(report: session.Report) -> list[Trace]:
+        found: list[Trace] = []
+        for number, prompt_set in enumerate(sets):
+            made = explore.analyse(
+                lm, prompt_set, caches, attributions=False,
+                report=lambda share, number=number: report((number + share) / len(sets)),
+            )  # fmt: skip
+            found += traces_of([result for result in made.prompts if not result.row.is_control])
+        return found
+
+    others = page.kept("reading the other sets", tuple(sets), work)
+    own = traces_of(rows)
+    return contrast(own, others) if others and len(own) > 1 else None
+
+
+@st.fragment
+def plane(rows: Sequence[PromptResult], target: int, look: Look, chosen: int) -> None:
+    """The states in a plane, layer after layer."""
+    kind = st.segmented_control(
+        "Plane", ("PCA", "MDS raw", "MDS relative", "MDS cosine"), default="PCA", required=True, key="plane kind",
+        help="PCA shows the two directions of largest spread; MDS keeps the chosen distance as well as a plane can.",
+    )  # fmt: skip
+    traces = traces_of(rows)
+    if kind == "PCA":
+        figure = animation.plane_animation(planes(traces, target), rows, look, chosen)
+    else:
+        view = kind.removeprefix("MDS ")
+        pictures = similarity.maps(dispersion(traces, target), view)
+        figure = animation.plane_animation(pictures, rows, look, chosen, view=view)
+    display.chart(figure, "plane by layer", HOW_TO_READ_PLANE, session.select_from("plane by layer"))
+
+
+@st.fragment
+def pairs(rows: Sequence[PromptResult], target: int, look: Look, chosen: int) -> None:
+    """Every pair's distance at one layer, similar wordings side by side."""
+    traces = traces_of(rows)
+    last = traces[0].hidden.shape[1] - 1
+    with st.container(horizontal=True, vertical_alignment="bottom"):
+        view = st.segmented_control("Distance", VIEWS, default="raw", required=True, key="pairs view")
+        layer = st.slider("Layer", 0, last, last, key="pairs layer")
+    matrix = similarity.distance_matrix(dispersion(traces, target), layer, view)
+    figure = pairwise.distances(matrix, rows, layer, last, look, view, chosen)
+    display.chart(figure, "pairwise distances", pairwise.HOW_TO_READ, session.select_from("pairwise distances"))
