@@ -46,8 +46,8 @@ NeurIPS 2020; Meng et al., "Locating and Editing Factual Associations in GPT", N
 HOW_TO_READ_HEATMAP = """
 **Question.** Do all wordings enter at the same depth?
 
-**Formula.** Each row is the patch curve P(l) of one wording: the change of log p(y) after the reference when its last token's state
-at layer l is replaced by this wording's, in nats. The last column, and the number at the right, is Δ.
+**Formula.** Each row is a patch curve P(l) of one prompt, the reference or another: the change of log p(y) after it when its last
+token's state at layer l is replaced by that of the row's wording, in nats. The last column, and the number at the right, is Δ.
 
 **Reading it.** Blue raises log p(y), orange lowers it, the middle of the scale is 0, and all rows share one scale. The upright mark
 in a row is its largest step from one layer to the next. Marks one under the other say that the wordings are read in the same block.
@@ -142,7 +142,7 @@ def patch_heatmap(
     noise: float = 0.0,
     selected: int | None = None,
 ) -> go.Figure:
-    """The patch curves of the reference with each wording's states, one row each.
+    """The patch curves of one prompt with the states of each given wording, one row each.
 
     A point's customdata is [row.index, layer].
     """
