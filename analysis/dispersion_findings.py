@@ -9,7 +9,7 @@ from analysis.charts.bounds import layer_ranges
 from analysis.charts.words import number, signed
 from analysis.contrast import Contrast
 from analysis.dispersion import Dispersion
-from analysis.findings import nats
+from analysis.findings import nats, quoted
 from analysis.patching_results import PatchCurve
 from analysis.remainder import Remainder
 from analysis.taylor import TokenPair
@@ -18,8 +18,11 @@ from analysis.taylor import TokenPair
 APART = 0.9
 
 
-def dispersion(found: Dispersion, pairs: Sequence[TokenPair]) -> str:
-    """Distances at both ends, the largest bound, the largest change, and what is certified about the rewordings."""
+def dispersion(found: Dispersion, pairs: Sequence[TokenPair], token: str = "") -> str:
+    """Distances at both ends, the largest bound, the largest change, and what is certified about the rewordings.
+
+    `token` names the target token where the target has several.
+    """
     if found.prompts < 2:
         return "Add a paraphrase to see how far its states drift from the reference's."
     raw = found.to_reference.raw
@@ -40,7 +43,7 @@ def dispersion(found: Dispersion, pairs: Sequence[TokenPair]) -> str:
     if certain:
         lows, highs = zip(*certain, strict=True)
         sentence += f"; certified: between {signed(min(lows), 1)} and {signed(max(highs), 1)}"
-    return f"{sentence}."
+    return f"{f'For target token {quoted(token)}: ' if token else ''}{sentence}."
 
 
 def violations(pairs: Sequence[TokenPair]) -> str:

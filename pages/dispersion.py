@@ -20,7 +20,8 @@ summed = drift.comparable(rows, target)
 aligned = [row for row in rows if target == 0 or row in summed]
 with top:
     found = dispersion(drift.traces_of(summed), target)
-    display.finding(dispersion_findings.dispersion(found, bounds.against_reference(page, summed, target)))
+    pairs = bounds.against_reference(page, summed, target)
+    display.finding(dispersion_findings.dispersion(found, pairs, drift.token_name(rows, target)))
     if sentence := bounds.same_last_token(summed, analysis):
         st.text(sentence)
 

@@ -13,6 +13,7 @@ from playwright.sync_api import Browser, sync_playwright
 
 if TYPE_CHECKING:
     from analysis.model import LanguageModel
+    from tests.in_app import Open
 
 os.environ["HF_HUB_OFFLINE"] = "1"
 os.environ.setdefault("OMP_NUM_THREADS", "1")  # two test processes, and the servers and commands that they start
@@ -96,3 +97,12 @@ def chromium(chromium_path: str) -> Iterator[Browser]:
         browser = play.chromium.launch(executable_path=chromium_path, args=FLAGS)
         yield browser
         browser.close()
+
+
+@pytest.fixture
+def open_app(tiny_model_folder: Path, monkeypatch: pytest.MonkeyPatch) -> "Open":
+    """`tests.in_app.opened` with the tiny model."""
+    from tests.in_app import opened
+
+    monkeypatch.setenv("PSL_MODEL", str(tiny_model_folder))
+    return opened

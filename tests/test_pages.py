@@ -3,10 +3,6 @@
 The model is a tiny random one: these tests are about the pages, not about its answers.
 """
 
-import json
-from collections.abc import Callable
-from pathlib import Path
-
 import pytest
 from streamlit.testing.v1 import AppTest
 
@@ -16,76 +12,22 @@ from analysis.links import from_link, to_link_fragment
 from analysis.prompt_files import dump_json
 from analysis.prompts import Message, PromptSet, Variant
 from pages.shared.attributing import METHODS
-
-ROOT = Path(__file__).parents[1]
-EXPLORE, ATTRIBUTION = "pages/explore.py", "pages/attribution.py"
-SMALL = PromptSet(
-    "The capital of France is",
-    (Variant("France's capital is"), Variant("What is the capital of France?", label="a question")),
-    target=" Paris",
-    response_tokens=2,
+from tests.in_app import (
+    ATTRIBUTION,
+    DISPERSION,
+    EXPLORE,
+    ROOT,
+    SMALL,
+    charts,
+    click,
+    finding,
+    open_popover,
+    prompt_set,
+    row_names,
+    run,
+    said,
+    texts,
 )
-
-Open = Callable[..., AppTest]
-
-
-@pytest.fixture
-def open_app(tiny_model_folder: Path, monkeypatch: pytest.MonkeyPatch) -> Open:
-    """open_app(prompt_set, page) is a session that has run once, opened with the link of a set."""
-    monkeypatch.setenv("PSL_MODEL", str(tiny_model_folder))
-
-    def opened(prompt_set: PromptSet | None = SMALL, page: str = "app.py", link: str | None = None) -> AppTest:
-        app = AppTest.from_file(str(ROOT / page), default_timeout=120)
-        if prompt_set is not None or link is not None:
-            app.query_params["set"] = link if link is not None else to_link_fragment(prompt_set or SMALL)
-        return run(app)
-
-    return opened
-
-
-def run(app: AppTest) -> AppTest:
-    app.run()
-    assert [exception.message for exception in app.exception] == []
-    return app
-
-
-def open_popover(app: AppTest, *keys: str) -> AppTest:
-    for key in keys:
-        app.session_state[key] = True
-    return run(app)
-
-
-def click(app: AppTest, key: str) -> AppTest:
-    app.button(key).click()
-    return run(app)
-
-
-def texts(app: AppTest) -> list[str]:
-    return [text.value for text in app.text]
-
-
-def said(app: AppTest, *parts: str) -> bool:
-    """Whether one line of the page holds all of `parts`."""
-    return any(all(part in text for part in parts) for text in texts(app))
-
-
-def finding(app: AppTest) -> str:
-    return texts(app)[0]
-
-
-def row_names(app: AppTest) -> list[str]:
-    """The first line of every row of Explore's table."""
-    return [text for text in texts(app) if text.endswith(" tokens")]
-
-
-def prompt_set(app: AppTest) -> PromptSet:
-    return app.session_state["draft"].prompt_set
-
-
-def charts(app: AppTest) -> list[str]:
-    layouts = [json.loads(chart.proto.spec)["layout"] for chart in app.get("plotly_chart")]
-    return [layout["title"]["text"] for layout in layouts if "title" in layout]  # one is empty, and never seen
-
 
 # --- every page
 
@@ -116,9 +58,10 @@ def test_every_example_loads_on_every_page(open_app, example):
     click(app, f"example {example.key}")
     assert prompt_set(app) == example.prompt_set
     assert len(row_names(app)) == len(example.prompt_set.rows())
-    app.switch_page(ATTRIBUTION)
-    assert charts(run(app))
-    assert prompt_set(app) == example.prompt_set
+    for page in (ATTRIBUTION, DISPERSION):
+        app.switch_page(page)
+        assert charts(run(app))
+        assert prompt_set(app) == example.prompt_set
 
 
 def test_pages_share_the_set_and_the_selected_wording(open_app):
@@ -139,7 +82,7 @@ def test_pages_share_the_set_and_the_selected_wording(open_app):
 # --- what is typed
 
 
-@pytest.mark.parametrize("page", [EXPLORE, ATTRIBUTION])
+@pytest.mark.parametrize("page", [EXPLORE, ATTRIBUTION, DISPERSION])
 @pytest.mark.parametrize("reference", ["", "   \n "])
 def test_an_empty_reference_gets_a_sentence_and_loses_nothing(open_app, page, reference):
     app = open_app(SMALL, page)
@@ -148,7 +91,7 @@ def test_an_empty_reference_gets_a_sentence_and_loses_nothing(open_app, page, re
     assert said(app, "the prompt is", "type some text")
     assert prompt_set(app).reference == reference
     app.text_area("reference/0").set_value("The capital of Italy is")
-    assert "rewordings" in finding(run(app)) or page == ATTRIBUTION
+    assert "rewordings" in finding(run(app)) or page != EXPLORE
     assert not said(app, "type some text")
 
 

@@ -53,6 +53,12 @@ def target_token(rows: Sequence[PromptResult]) -> int:
     return chosen or 0
 
 
+def token_name(rows: Sequence[PromptResult], target: int) -> str:
+    """The token that the page looks at; empty where the target has only one."""
+    trace = rows[0].trace
+    return trace.target.names[target] if trace is not None and len(trace.target) > 1 else ""
+
+
 def traces_of(rows: Sequence[PromptResult]) -> list[Trace]:
     return [row.trace for row in rows if row.trace is not None]
 
