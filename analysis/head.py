@@ -14,6 +14,5 @@ def next_log_probs(lm: LanguageModel, trace: Trace, target: int) -> Float[np.nda
     if target == 0:
         return trace.next_log_probs
     with lm.lock, torch.no_grad():
-        weight = lm.network.unembedding.weight
-        state = torch.as_tensor(trace.hidden[target, -1]).to(device=weight.device, dtype=weight.dtype)  # type: ignore[call-overload]
+        state = torch.as_tensor(trace.hidden[target, -1]).to(lm.network.unembedding.weight)  # type: ignore[arg-type]
         return forward.log_probs(lm.network, state).cpu().numpy()

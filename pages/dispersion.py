@@ -4,7 +4,7 @@ import streamlit as st
 
 from analysis import dispersion_findings
 from analysis.dispersion import dispersion
-from pages.shared import bounds, display, drift, patches, session, small_network
+from pages.shared import bounds, display, drift, export, patches, session, small_network
 
 page = session.open_page("Dispersion")
 analysis = page.analysis()
@@ -16,8 +16,8 @@ with st.container(horizontal=True, vertical_alignment="bottom"):
     target = drift.target_token(rows)
     chosen = session.selected(analysis)
     session.row_box({row.row.index: row.label for row in rows if row.row.index}, chosen or rows[1].row.index, width=320)
-summed = drift.comparable(rows, target)
-aligned = [row for row in rows if target == 0 or row in summed]
+aligned = drift.aligned(rows, target)
+summed = [row for row in aligned if not row.row.is_control]
 with top:
     found = dispersion(drift.traces_of(summed), target)
     pairs = bounds.against_reference(page, summed, target)
@@ -40,5 +40,8 @@ with left:
     drift.plane(aligned, target, look, chosen)
 with right:
     drift.pairs(aligned, target, look, chosen)
-drift.other_intents(page, summed, look)
+contrast = drift.other_intents(page, summed, look)
 small_network.draw(page, look)
+with top:
+    answers, candidates = page.known_answers(analysis), page.candidates(analysis)
+    export.draw(page, analysis, answers, candidates, patches.known(page, analysis), contrast)

@@ -63,17 +63,11 @@ def traces_of(rows: Sequence[PromptResult]) -> list[Trace]:
     return [row.trace for row in rows if row.trace is not None]
 
 
-def comparable(rows: Sequence[PromptResult], target: int) -> list[PromptResult]:
-    """The rows that have this token of the reference's target, the reference first; controls are left out."""
+def aligned(rows: Sequence[PromptResult], target: int) -> list[PromptResult]:
+    """The rows that have this token of the reference's target, the reference first."""
     reference = rows[0].trace
     assert reference is not None
-    return [
-        row
-        for row in rows
-        if row.trace is not None
-        and not row.row.is_control
-        and (target == 0 or row.trace.target.ids == reference.target.ids)
-    ]
+    return [row for row in rows if row.trace and (target == 0 or row.trace.target.ids == reference.target.ids)]
 
 
 def _view(key: str) -> tuple[distance.View, bool]:
@@ -117,14 +111,15 @@ def other_intents(page: session.Page, rows: Sequence[PromptResult], look: Look) 
         st.text(
             "Choose sets to see whether these wordings cluster: closer to each other than to prompts of another intent."
         )
-        return
+        return None
     found = _contrast(page, rows, sets)
     if found is None:
-        return
+        return None
     view, log = _view("contrast")
     st.text(dispersion_findings.contrast(found, view))
     figure = contrast_charts.contrast(found, page.prompt_set.name or "this set", look, view, log)
     display.chart(figure, "contrast", contrast_charts.HOW_TO_READ)
+    return found
 
 
 def _prompts(key: str) -> PromptSet:

@@ -7,8 +7,10 @@ import streamlit as st
 from analysis import findings
 from analysis.charts import deltas, states
 from analysis.charts.look import Look
+from analysis.contrast import Contrast
 from analysis.dispersion import dispersion
 from analysis.report import to_csv, to_html, to_json
+from analysis.report_extras import Patches, extras
 from analysis.results import Analysis, Answer, CandidateScores
 from analysis.sensitivity import sensitivity
 from pages.shared import display, session
@@ -19,18 +21,25 @@ def draw(
     analysis: Analysis,
     answers: Sequence[Answer | None] | None,
     candidates: Sequence[CandidateScores | None] | None,
+    patches: Patches | None = None,
+    contrast: Contrast | None = None,
 ) -> None:
     """A popover; nothing is written before it is asked for."""
     with st.popover("Export", icon=":material/download:", key="export"):
         if answers is None:
-            st.text("The answers are still being written; without them the files leave them out.")
+            st.text("The answers are not there yet (Explore writes them), so the files leave them out.")
         found = sensitivity(analysis, answers)
         files = {
             "All results (JSON)": (
                 "result.json",
                 "application/json",
                 lambda: to_json(
-                    analysis, page.loaded.lm.encoder.piece, answers=answers, candidates=candidates, sensitivity=found
+                    analysis,
+                    page.loaded.lm.encoder.piece,
+                    answers=answers,
+                    candidates=candidates,
+                    sensitivity=found,
+                    extras=extras(analysis, patches, contrast),
                 ),
             ),
             "A row per prompt (CSV)": ("result.csv", "text/csv", lambda: to_csv(analysis, answers, candidates)),

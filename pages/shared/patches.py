@@ -9,7 +9,7 @@ from analysis.charts import patching as charts
 from analysis.charts.look import Look
 from analysis.patching import PatchingError, patch_curves
 from analysis.patching_results import PatchCurve
-from analysis.results import PromptResult, Trace
+from analysis.results import Analysis, PromptResult, Trace
 from analysis.taylor import compare
 from analysis.tokens import shown
 from pages.shared import display, session
@@ -51,6 +51,20 @@ def draw(page: session.Page, rows: Sequence[PromptResult], target: int, look: Lo
         drawn = list(zip(others, curves, strict=True))
         figure = charts.patch_heatmap(drawn, look, target=aim, noise=noise, selected=chosen)
         display.chart(figure, "patch heatmap", charts.HOW_TO_READ_HEATMAP, session.select_from("patch heatmap"))
+
+
+def known(page: session.Page, analysis: Analysis) -> dict[tuple[int, int], list[PatchCurve]]:
+    """The reference's curves that have been computed already, by places in `analysis.prompts`, for the export."""
+    a = analysis.reference
+    places = [place for place, row in enumerate(analysis.prompts) if place and _same_target(a, row)]
+    traces = [trace for place in places if (trace := analysis.prompts[place].trace) is not None]
+    found: dict[tuple[int, int], list[PatchCurve]] = {}
+    for k in range(len(a.trace.target) if a.trace is not None else 0):
+        assert a.trace is not None
+        curves = page.loaded.caches.other.get((WHAT, key(a.trace, traces, k)))
+        for place, curve in zip(places, curves or (), strict=False):
+            found.setdefault((0, place), []).append(curve)
+    return found
 
 
 def _same_target(a: PromptResult, b: PromptResult) -> bool:
