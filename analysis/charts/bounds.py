@@ -199,22 +199,33 @@ def _crosses(
 
 def _counts(counts: Int[np.ndarray, " layer"], total: int, height: int, look: Look) -> Panel:
     """Bars of the violations at each layer."""
+    heights = [int(count) for count in counts]
     bars = go.Bar(
         x=list(range(len(counts))),
-        y=[int(count) for count in counts],
+        y=heights,
         width=0.7,
         marker={"color": look.ink, "line": {"width": 0}},
+        hoverinfo="skip",
+        name="violations",
+        showlegend=False,
+    )
+    # Where the nearest point answers, however far, Plotly takes the last bar for the nearest; so unseen marks answer.
+    tops = go.Scatter(
+        x=list(range(len(counts))),
+        y=heights,
+        mode="markers",
+        marker={"size": 8, "opacity": 0, "color": look.ink},
         hovertext=[
-            f"layer {layer}: {grouped(int(count))} of {_pairs(total)} violate the bound ({100 * count / total:.0f} %)"
-            for layer, count in enumerate(counts)
+            f"layer {layer}: {grouped(count)} of {_pairs(total)} violate the bound ({100 * count / total:.0f} %)"
+            for layer, count in enumerate(heights)
         ],
         hoverinfo="text",
-        name="violations",
+        name="how many",
         showlegend=False,
     )
     most = max(int(counts.max(initial=0)), 1)
     axis = {"title": {"text": "pairs"}, "range": [0, 1.08 * most], "nticks": 4, "dtick": 1 if most < 4 else None}
-    return Panel([bars], axis, height, heading=f"violations, of {_pairs(total)}")
+    return Panel([bars, tops], axis, height, heading=f"violations, of {_pairs(total)}")
 
 
 def _hovers(values: Layers, name: str) -> list[str]:
