@@ -13,12 +13,12 @@ Two ways lead to the same numbers, both with a's keys and values of the earlier 
   earlier tokens and itself. A state joins where its block begins, so each block runs only what it must.
 - *a batch*: every state has a row, with its own copy of the keys and values, or, for a network without a
   usable cache, with the whole prompt. For networks whose blocks need more than one position's worth of
-  anything but the mask (ALiBi), and wherever the first way does not reproduce the unpatched log-prob.
+  anything but the mask (ALiBi), and wherever the first way does not reproduce the trace's log-prob.
 
 Activation patching: Vig et al., "Investigating Gender Bias in Language Models Using Causal Mediation
 Analysis", NeurIPS 2020; Meng et al., "Locating and Editing Factual Associations in GPT", NeurIPS 2022.
 
-Shapes: N other prompts, L blocks (L + 1 states), H hidden, R rows, T tokens.
+Shapes: N other prompts, L blocks (L + 1 states), B batch, T tokens, R rows in all, H hidden, V vocabulary.
 """
 
 import contextlib
@@ -48,6 +48,8 @@ PIECE_TOKENS = 256
 SEQUENCE_ROWS = 256
 #: Rows of one batch.
 BATCH_ROWS = 64
+#: Nats by which a's own log-prob may differ from its trace's: this, or four times the model's noise.
+AGREEMENT = 1e-3
 
 
 class PatchingError(ValueError):
@@ -198,7 +200,7 @@ def _in_one_sequence(lm: LanguageModel, reference: _Reference, states: torch.Ten
         values = _log_probs(network, torch.cat([states[:, -1].to(last), last]), reference.wanted)
     if len(values) != count * (network.layers + 1) + 1:
         raise _DoesNotFit
-    if not abs(values[-1] - reference.log_prob) <= max(1e-3, 4 * lm.can.noise_floor):
+    if not abs(values[-1] - reference.log_prob) <= max(AGREEMENT, 4 * lm.can.noise_floor):
         raise _DoesNotFit
     return (values[:-1] - values[-1]).reshape(-1, count)[::-1].T
 
