@@ -98,6 +98,13 @@ def test_answers_can_be_left_out(work, model):
     assert result["sensitivity"]["spread"] > 0
 
 
+def test_patch_curves_are_added_on_demand(work, model):
+    for option, rows in ([], None), (["--patch"], 2):
+        assert main(["analyse", "SET.json", "--out", "RESULT.json", "--model", model, "--no-answers", *option]) == 0
+        patches = json.loads((work / "RESULT.json").read_bytes())["patches"]
+        assert (None if patches is None else len({patch["b"] for patch in patches})) == rows
+
+
 def test_the_model_of_the_set_is_used_unless_another_is_named(work, model):
     (work / "own.json").write_text(dump_json(PromptSet("one two", model=model, response_tokens=1)))
     assert main(["analyse", "own.json", "--out", "RESULT.json"]) == 0

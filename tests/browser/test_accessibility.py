@@ -17,7 +17,7 @@ FULL = PromptSet(
     candidates=(" Paris", " Rome"),
     response_tokens=2,
 )
-PAGES = ("", "attribution")
+PAGES = ("", "attribution", "dispersion")
 POPOVERS = ("model-picker", "examples", "open", "share", "details-0-0", "more", "export")
 
 
@@ -32,7 +32,7 @@ def serious(page, part: str | None = None) -> list[tuple[str, str]]:
 
 
 @pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
-@pytest.mark.parametrize("path", PAGES, ids=["explore", "attribution"])
+@pytest.mark.parametrize("path", PAGES, ids=["explore", "attribution", "dispersion"])
 def test_a_page_has_no_serious_violation(tiny_app, open_page, path, dark):
     page = open_page(dashboard.link(tiny_app, FULL, path), dark=dark)
     assert serious(page) == []
@@ -43,7 +43,7 @@ def test_a_page_has_no_serious_violation(tiny_app, open_page, path, dark):
             dashboard.close_popover(page)
 
 
-@pytest.mark.parametrize("path", PAGES, ids=["explore", "attribution"])
+@pytest.mark.parametrize("path", PAGES, ids=["explore", "attribution", "dispersion"])
 def test_a_page_on_a_phone_has_no_serious_violation(tiny_app, open_page, path):
     page = open_page(dashboard.link(tiny_app, replace(FULL, mode="chat"), path), width=420)
     assert serious(page) == []
