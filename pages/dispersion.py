@@ -41,7 +41,7 @@ with left:
 with right:
     drift.pairs(aligned, target, look, chosen)
 contrast = drift.other_intents(page, summed, look)
-small_network.draw(page, look)
+small_network.draw(page, look, contrast)
 with top:
     answers, candidates = page.known_answers(analysis), page.candidates(analysis)
     export.draw(page, analysis, answers, candidates, patches.known(page, analysis), contrast)

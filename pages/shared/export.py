@@ -5,15 +5,16 @@ from collections.abc import Sequence
 import streamlit as st
 
 from analysis import findings
-from analysis.charts import deltas, states
-from analysis.charts.look import Look
 from analysis.contrast import Contrast
-from analysis.dispersion import dispersion
 from analysis.report import to_csv, to_html, to_json
 from analysis.report_extras import Patches, extras
+from analysis.report_figures import report_figures
+from analysis.responses import response_scores
 from analysis.results import Analysis, Answer, CandidateScores
-from analysis.sensitivity import sensitivity
+from analysis.sensitivity import Sensitivity, sensitivity
 from pages.shared import display, session
+
+SCORED_ROWS = 16  # up to here every answer is scored after every prompt while the file is written
 
 
 def draw(
@@ -28,7 +29,6 @@ def draw(
     with st.popover("Export", icon=":material/download:", key="export"):
         if answers is None:
             st.text("The answers are not there yet (Explore writes them), so the files leave them out.")
-        found = sensitivity(analysis, answers)
         files = {
             "All results (JSON)": (
                 "result.json",
@@ -38,12 +38,12 @@ def draw(
                     page.loaded.lm.encoder.piece,
                     answers=answers,
                     candidates=candidates,
-                    sensitivity=found,
+                    sensitivity=_sensitivity(page, analysis, answers),
                     extras=extras(analysis, patches, contrast),
                 ),
             ),
             "A row per prompt (CSV)": ("result.csv", "text/csv", lambda: to_csv(analysis, answers, candidates)),
-            "Report (HTML)": ("report.html", "text/html", lambda: _report(analysis, answers, candidates)),
+            "Report (HTML)": ("report.html", "text/html", lambda: _report(page, analysis, answers, candidates)),
         }
         for label, (name, mime, write) in files.items():
             st.download_button(label, write, file_name=name, mime=mime, on_click="ignore", key=f"file {name}")
@@ -51,25 +51,25 @@ def draw(
         display.presenter_toggle()
 
 
+def _sensitivity(page: session.Page, analysis: Analysis, answers: Sequence[Answer | None] | None) -> Sensitivity:
+    """The figures of the whole set; POSIX where its N² scores take moments."""
+    lm, scores = page.loaded.lm, page.loaded.caches.scores
+    few = answers is not None and len(analysis.prompts) <= SCORED_ROWS
+    responses = response_scores(lm, analysis, answers, scores) if few and answers is not None else None
+    return sensitivity(analysis, answers, posix=responses.posix if responses else None)
+
+
 def _report(
+    page: session.Page,
     analysis: Analysis,
     answers: Sequence[Answer | None] | None,
     candidates: Sequence[CandidateScores | None] | None,
 ) -> str:
-    light = Look()
-    results = [result for result in analysis.prompts if result.trace is not None]
-    figures = []
-    if results:
-        traces = [result.trace for result in results if result.trace]
-        figures = [
-            ("Change of log p(target)", deltas.delta_bars(analysis, light)),
-            ("Distance from the reference", states.distance_by_layer(dispersion(traces), results, light)),
-        ]
     return to_html(
         analysis,
         finding=findings.explore(analysis, answers),
         answers=answers,
         candidates=candidates,
-        sensitivity=sensitivity(analysis, answers),
-        figures=figures,
+        sensitivity=_sensitivity(page, analysis, answers),
+        figures=report_figures(analysis, page.loaded.lm.encoder.name_of),
     )

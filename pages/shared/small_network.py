@@ -3,16 +3,18 @@
 import streamlit as st
 
 from analysis.charts import clustering as charts
+from analysis.charts import contrast as contrast_charts
 from analysis.charts.look import Look
 from analysis.clustering import Clustering, digits
+from analysis.contrast import Contrast
 from analysis.text import grouped
 from pages.shared import display, session
 
 _ASKED = "digits asked"
 
 
-def draw(page: session.Page, look: Look) -> None:
-    """Train on demand, then the distances of a chosen epoch, and how they came about."""
+def draw(page: session.Page, look: Look, prompts: Contrast | None) -> None:
+    """Train on demand, then the distances of a chosen epoch beside the prompts' own, and how they came about."""
     st.subheader("A small network does the opposite")
     known = page.loaded.caches.other.get((WHAT, "digits")) is not None
     if not known and not st.session_state.get(_ASKED):
@@ -27,8 +29,16 @@ def draw(page: session.Page, look: Look) -> None:
     with left:
         epoch = st.select_slider("Epochs of training", found.epochs, value=found.epochs[-1], key="digits epoch")
         display.chart(charts.clustering(found, epoch, look), "digits", charts.HOW_TO_READ)
-    with right:
         display.chart(charts.clustering_history(found, look), "digits by epoch", charts.HOW_TO_READ_HISTORY)
+    with right:
+        if prompts is None:
+            st.text(
+                "Choose prompts of a different intent above, and the same distances of the current prompts stand here."
+            )
+            return
+        st.text("The current prompts in the language model:")
+        figure = contrast_charts.contrast(prompts, page.prompt_set.name or "this set", look, "cosine")
+        display.chart(figure, "prompts beside digits", contrast_charts.HOW_TO_READ)
 
 
 WHAT = "training a small network"

@@ -1,5 +1,6 @@
 """Dispersion in a real browser: clicks select everywhere, charts hold hostile labels, and work can be stopped."""
 
+import json
 import re
 
 import pytest
@@ -86,3 +87,19 @@ def test_another_intent_is_chosen_from_the_list(page):
     wait_until_idle(page)
     expect(page.get_by_text(re.compile("times as far apart as from the other sets"))).to_be_visible()
     expect(page.locator(".st-key-contrast .js-plotly-plot .main-svg").first).to_be_visible()
+
+
+def test_the_export_holds_what_both_pages_computed(tiny_app, open_page):
+    page = open_page(dashboard.link(tiny_app, SMALL))  # Explore writes the answers
+    page.get_by_role("link", name="Dispersion").first.click()
+    wait_until_idle(page)
+    dashboard.open_popover(page, "export")
+    result = json.loads(dashboard.download(page, re.compile("JSON")).path().read_text(encoding="utf-8"))
+    assert [(patch["a"], patch["b"]) for patch in result["patches"]] == [(0, 1), (0, 2)]
+    for patch in result["patches"]:
+        pair = next(pair for pair in result["pairs"] if (pair["a"], pair["b"]) == (0, patch["b"]))
+        assert patch["effect"][-1] == pytest.approx(pair["delta_log_prob"], abs=1e-4)
+    assert result["sensitivity"]["posix"] is not None
+    assert [row["answer"] is not None for row in result["prompts"]] == [True] * 3
+    report = dashboard.download(page, re.compile("Report")).path().read_text(encoding="utf-8")
+    assert "What is certain" in report
