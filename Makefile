@@ -15,7 +15,7 @@ run: .venv/run.stamp
 
 test: lint chromium
 	@$(PY) -m analysis.default_model
-	$(PY) -m pytest -n 2 --dist loadfile $(ARGS)
+	$(PY) -m pytest -n 2 --dist loadfile --no-loadscope-reorder $(ARGS)
 
 lint: .venv/test.stamp
 	$(PY) -m ruff check .

@@ -81,8 +81,7 @@ def test_a_small_network_is_trained_in_the_page(page):
 
 
 def test_another_intent_is_chosen_from_the_list(page):
-    page.get_by_role("combobox", name="Prompts of a different intent").click()
-    page.get_by_role("option").first.click()
+    dashboard.open_options(page, "Prompts of a different intent").first.click()
     page.keyboard.press("Escape")
     wait_until_idle(page)
     expect(page.get_by_text(re.compile("times as far apart as from the other sets"))).to_be_visible()
