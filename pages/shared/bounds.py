@@ -31,6 +31,7 @@ def against_reference(page: session.Page, rows: Sequence[PromptResult], target: 
 @st.fragment
 def gradient_and_displacement(rows: Sequence[PromptResult], target: int, look: Look, chosen: int) -> None:
     """The two factors of the bound."""
+    session.follow_click()
     log = st.toggle("Logarithmic", key="factors log")
     traces = drift.traces_of(rows)
     gradients, distances = gradient_norms(traces, target), dispersion(traces, target).from_reference.raw
@@ -41,6 +42,7 @@ def gradient_and_displacement(rows: Sequence[PromptResult], target: int, look: L
 @st.fragment
 def by_layer(rows: Sequence[PromptResult], target: int, linear: bool, look: Look, chosen: int) -> None:
     """Bound, estimate and truth: one pair, or all of them."""
+    session.follow_click()
     with st.container(horizontal=True, vertical_alignment="bottom"):
         which = st.segmented_control(
             "Pairs", ("selected wording", "all pairs"), default="selected wording", required=True, key="bound pairs"

@@ -25,6 +25,7 @@ def _traced(analysis: Analysis) -> list[PromptResult]:
 @st.fragment
 def plane(analysis: Analysis, look: Look, chosen: int, how_to_read: str) -> None:
     """The last-token states at a layer of the user's choice."""
+    session.follow_click()
     results = _traced(analysis)
     found = planes([result.trace for result in results if result.trace])
     last = len(found) - 1
@@ -36,6 +37,7 @@ def plane(analysis: Analysis, look: Look, chosen: int, how_to_read: str) -> None
 @st.fragment
 def distances(analysis: Analysis, look: Look, chosen: int, how_to_read: str) -> None:
     """How far each wording's state is from the reference's, layer by layer; controls would distort the mean."""
+    session.follow_click()
     results = [result for result in _traced(analysis) if not result.row.is_control]
     with st.container(horizontal=True, vertical_alignment="bottom"):
         view = st.segmented_control(

@@ -80,6 +80,7 @@ def _view(key: str) -> tuple[distance.View, bool]:
 @st.fragment
 def by_layer(rows: Sequence[PromptResult], target: int, look: Look, chosen: int) -> None:
     """The distance from the reference at every layer, with all pairs behind it."""
+    session.follow_click()
     view, log = _view("by layer")
     found = dispersion(traces_of(rows), target)
     figure = distance.distance_by_layer(found, rows, look, view, log, chosen, all_pairs=len(rows) > 2)
@@ -161,6 +162,7 @@ def _contrast(page: session.Page, rows: Sequence[PromptResult], sets: Sequence[P
 @st.fragment
 def plane(rows: Sequence[PromptResult], target: int, look: Look, chosen: int) -> None:
     """The states in a plane, layer after layer."""
+    session.follow_click()
     kind = st.segmented_control(
         "Plane", ("PCA", "MDS raw", "MDS relative", "MDS cosine"), default="PCA", required=True, key="plane kind",
         help="PCA shows the two directions of largest spread; MDS keeps the chosen distance as well as a plane can.",
@@ -178,6 +180,7 @@ def plane(rows: Sequence[PromptResult], target: int, look: Look, chosen: int) ->
 @st.fragment
 def pairs(rows: Sequence[PromptResult], target: int, look: Look, chosen: int) -> None:
     """Every pair's distance at one layer, similar wordings side by side."""
+    session.follow_click()
     traces = traces_of(rows)
     last = traces[0].hidden.shape[1] - 1
     with st.container(horizontal=True, vertical_alignment="bottom"):

@@ -20,6 +20,7 @@ T = TypeVar("T")
 Report = Callable[[float], None]
 
 SELECTED = draft.SELECTED
+_CLICKED = "clicked in a chart"
 ICON = Path(__file__).with_name("icon.svg")
 
 
@@ -84,6 +85,7 @@ class Page:
 def open_page(title: str) -> Page:
     """Set up the page, draw the sidebar, and return what the page works on."""
     st.set_page_config(page_title=f"{title} · Prompt Sensitivity Lab", layout="wide", page_icon=ICON)
+    st.session_state.pop(_CLICKED, None)
     display.styles()
     display.warm_up()
     loaded = models.current()
@@ -113,8 +115,15 @@ def select_from(key: str) -> Callable[[], None]:
         data = display.clicked_point(key)
         if data:
             select(int(data[0]))
+            st.session_state[_CLICKED] = True
 
     return clicked
+
+
+def follow_click() -> None:
+    """The first line of every fragment with a chart: a click in it concerns the whole page, not the fragment alone."""
+    if st.session_state.pop(_CLICKED, False):
+        st.rerun()
 
 
 def pick_row(analysis: Analysis) -> PromptResult:

@@ -52,6 +52,20 @@ def test_a_click_in_a_chart_selects_the_wording_on_the_whole_page(page):
         expect(page.get_by_text(f"reference with the states of {name}:")).to_be_visible()
 
 
+def test_a_click_in_a_part_that_updates_by_itself_selects_on_the_whole_page_too(page):
+    chosen = set()
+    for row in range(3):
+        plot = page.locator(".st-key-pairwise-distances .nsewdrag").first
+        plot.scroll_into_view_if_needed()
+        box = plot.bounding_box()
+        page.mouse.click(box["x"] + box["width"] / 2, box["y"] + box["height"] * (row + 0.5) / 3)
+        wait_until_idle(page)
+        name = page.get_by_role("combobox", name="Wording").first.input_value()
+        expect(page.get_by_text(f"reference with the states of {name}:")).to_be_visible()
+        chosen.add(name)
+    assert chosen == {"rewording 1", "a question"}
+
+
 def test_hostile_labels_are_literal_in_every_chart(tiny_app, open_page):
     texts = [HOSTILE[key] for key in ("image", "bold", "formula", "colour", "right to left")]
     prompt_set = PromptSet(
