@@ -40,7 +40,7 @@ _numbers = itertools.count()  # a folder may hold other weights the next time
 
 @dataclass(frozen=True)
 class ModelSpec:
-    """Which model to load: "default", "gemma", a Hugging Face id, a folder, or a GGUF file."""
+    """Which model to load: "default", "gemma-3-270m", a Hugging Face id, a folder, or a GGUF file."""
 
     source: str = "default"
     dtype: str = "auto"  # float32 on a CPU; as stored on an accelerator

@@ -124,6 +124,7 @@ def token_bytes(network: Network) -> int:
     config = network.model.config.get_text_config()
     hidden = config.hidden_size
     inner = getattr(config, "intermediate_size", None) or getattr(config, "ffn_dim", None) or 4 * hidden
+    inner = inner if isinstance(inner, int) else max(inner)  # some configurations give one per block
     return network.layers * (16 * hidden + 5 * inner) * network.embedding.weight.element_size()  # type: ignore[operator]
 
 
