@@ -24,8 +24,9 @@ class Contrast:
     pairs: int  # how many pairs `between` is the mean of
 
     def share(self, view: str) -> Float[np.ndarray, " layer"]:
-        """within / between in one view: below 1 where the set keeps together; 0 where both are 0."""
-        return ratio(getattr(self.within, view), getattr(self.between, view))
+        """within / between in one view: below 1 where the set keeps together; NaN where all states are equal."""
+        within, between = getattr(self.within, view), getattr(self.between, view)
+        return np.where(between > 0, ratio(within, between), np.nan)
 
 
 def contrast(own: Sequence[Trace], others: Sequence[Trace]) -> Contrast:

@@ -93,13 +93,19 @@ def second_order(found: Sequence[Remainder]) -> str:
 def contrast(found: Contrast, view: str) -> str:
     """Within against between at the first and the last layer."""
     share = found.share(view)
+    if np.isnan(share[-1]):
+        return "All prompts have the same state at the head: there is nothing to compare."
+    if np.isnan(share[0]):
+        start = "at layer 0 all states are equal"
+    else:
+        start = f"at layer 0 it was {number(float(share[0]))}"
     last = float(share[-1])
     verdict = (
         "prompts of one intent keep together" if last < APART else "one intent is as far apart as different intents"
     )
     return (
-        f"At the head, wordings of this set are {number(last)} times as far apart as from the other sets ({view});"
-        f" at layer 0 it was {number(float(share[0]))}: {verdict}."
+        f"At the head, wordings of this set are {number(last)} times as far apart as from the other sets ({view}); {start}:"
+        f" {verdict}."
     )
 
 

@@ -7,6 +7,7 @@ import numpy as np
 from analysis.agreement import rank_correlation
 from analysis.answers_match import is_expected, same_answer
 from analysis.attribution_results import LeaveOneOut, held_tokens
+from analysis.charts.words import signed
 from analysis.model_hints import leaves
 from analysis.notes import UNLIKELY
 from analysis.results import Analysis, Answer, PromptResult, Trace
@@ -14,6 +15,7 @@ from analysis.text import percent, shortened
 from analysis.tokens import cells
 
 _WORDS = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve")
+FEW = 6  # tokens: a rank correlation of fewer is mostly chance
 STABLE = 0.1  # nats: below this nobody would notice
 
 
@@ -188,7 +190,9 @@ def _agreement(truth: LeaveOneOut, scores: np.ndarray, magnitude: bool, method: 
     rho = rank_correlation(np.abs(real) if magnitude else real, scores)
     if rho is None or method.startswith("leave-one-out"):
         return ""
-    words = "hardly" if abs(rho) < 0.3 else "partly" if rho < 0.7 else "closely"
+    count = int((np.isfinite(real) & np.isfinite(scores)).sum())
+    words = "hardly follows" if abs(rho) < 0.3 else "partly follows" if rho < 0.7 else "closely follows"
     if rho <= -0.3:
-        words = "inversely"
-    return f" Over all tokens the map follows leave-one-out {words} (rank correlation {rho:.2f})."
+        words = "runs against"
+    few = "; so few say little" if count < FEW else ""
+    return f" The map {words} leave-one-out (rank correlation {signed(rho)} over {count} tokens{few})."

@@ -8,7 +8,7 @@ from analysis.charts import bounds, certified, deltas, next_tokens, states
 from analysis.charts.look import Look
 from analysis.dispersion import dispersion, planes
 from analysis.remainder import Remainder, remainder
-from analysis.results import Analysis, PromptResult
+from analysis.results import Analysis
 from analysis.taylor import Pair, pairs
 
 
@@ -22,21 +22,28 @@ def report_figures(analysis: Analysis, piece: Callable[[int], str]) -> list[tupl
     look = Look()
     results = [result for result in analysis.prompts if result.trace is not None]
     traces = [result.trace for result in results if result.trace is not None]
+    meant = [result for result in results if not result.row.is_control]  # controls would distort the means
+    found = dispersion([result.trace for result in meant if result.trace is not None])
     tokens = [(index, piece(index)) for index in next_tokens.leading_tokens(analysis)]
     last = analysis.model.layers
     return [
         ("What each wording changes", deltas.delta_bars(analysis, look)),
         ("What comes next", next_tokens.next_tokens(analysis, tokens, look)),
-        ("How far the states are apart", states.distance_by_layer(dispersion(traces), results, look)),
+        ("How far the states are apart", states.distance_by_layer(found, meant, look)),
         ("Where the last states lie", states.plane(planes(traces)[last], results, last, last, look)),
-        *_bounds(analysis, results, look),
+        *_bounds(analysis, look),
     ]
 
 
-def _bounds(analysis: Analysis, results: list[PromptResult], look: Look) -> list[tuple[str, go.Figure]]:
+def _bounds(analysis: Analysis, look: Look) -> list[tuple[str, go.Figure]]:
     """What the bound allows and what is certain, for the first target token; none without a pair that has a bound."""
     found = pairs(analysis)
-    tokens = [pair.tokens[0] for pair in found if pair.tokens[0].bound is not None]
+    control = [result.row.is_control for result in analysis.prompts]
+    tokens = [
+        pair.tokens[0]
+        for pair in found
+        if pair.tokens[0].bound is not None and not (control[pair.a] or control[pair.b])
+    ]
     if not tokens or analysis.target is None:
         return []
     reason = next((why for name, why in analysis.model.unavailable if name == "certified bounds"), "")

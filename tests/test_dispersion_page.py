@@ -168,3 +168,16 @@ def test_a_soft_capped_head_certifies_nothing(tmp_path, monkeypatch):
     assert said(app, "Certified ranges are not valid here")
     assert "certified" not in finding(app)
     assert any("Patch" in title for title in charts(app))
+
+
+def test_the_same_set_is_no_other_intent(open_app):
+    app = open_app(SMALL, DISPERSION)
+    app.file_uploader("contrast file").upload("same.json", dump_json(SMALL).encode(), "application/json")
+    assert said(run(app), "hold the same prompts")
+
+
+def test_equal_states_are_not_called_near(open_app):
+    app = open_app(replace(SMALL, mode="chat"), DISPERSION)
+    other = PromptSet("one two three", mode="chat")
+    app.file_uploader("contrast file").upload("chat.json", dump_json(other).encode(), "application/json")
+    assert said(run(app), "at layer 0 all states are equal")

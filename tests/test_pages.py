@@ -568,3 +568,14 @@ def test_the_pair_view_is_left_out_for_the_reference(open_app):
     next(box for box in app.selectbox if box.label == "Wording").set_value(0)
     run(app)
     assert "The same tokens in the reference" not in [head.value for head in app.subheader]
+
+
+def test_a_new_set_is_empty_and_the_old_one_comes_back(open_app):
+    app = open_popover(open_app(), "open")
+    click(app, "new")
+    assert prompt_set(app) == PromptSet("", model=SMALL.model)
+    assert said(app, "type some text")
+    app.text_area(next(area.key for area in app.text_area if area.label == "Reference prompt")).set_value("one two")
+    assert "After the reference" in finding(run(app))
+    click(app, "undo")
+    assert prompt_set(app) == SMALL

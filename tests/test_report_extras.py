@@ -11,6 +11,7 @@ from analysis.patching import against_reference
 from analysis.prompts import PromptSet, Variant
 from analysis.report import to_json
 from analysis.report_extras import extras
+from analysis.report_figures import report_figures
 from analysis.results import Analysis
 from tests import tiny
 
@@ -83,3 +84,11 @@ def test_the_second_order_estimate_stays_below_the_first(lm, analysis):
         known = pair["upper"] is not None
         assert (pair["second_order"] is not None) == known
         assert not known or pair["second_order"] <= pair["upper"]
+
+
+def test_the_report_leaves_controls_out_of_its_means(lm, analysis):
+    figures = dict(report_figures(analysis, lm.encoder.name_of))
+    labels = set(figures["How far the states are apart"].layout.meta["table"]["label"])
+    assert labels == {"reference", "rewording 1", "rewording 2"}
+    assert "1 pair" in figures["What the bound allows"].layout.title.text.replace("1 pairs", "1 pair")
+    assert set(figures["What is certain"].layout.meta["table"]["label"]) >= {"rewording 1", "rewording 3"}

@@ -116,7 +116,7 @@ def _row(result: PromptResult, pair: TokenPair | None, remainder: Remainder | No
     elif delta is None:
         short, long = "other target", "its target is another one, so the two log-probs do not compare"
     elif reason:
-        short, long = "no linear head", reason
+        short, long = "not certified", reason
     elif lower is None or upper is None:
         short, long = "no gradients", "there are no gradients at the last layer"
     else:

@@ -39,7 +39,7 @@ def contrast(
 ) -> go.Figure:
     """Mean distance within the set and between sets, and under them their ratio, layer by layer. Points have no customdata."""
     within, between = (np.asarray(getattr(mean, view), dtype=np.float64) for mean in (found.within, found.between))
-    ratio = np.where(between > 0, found.share(view), np.nan)  # where all states are equal there is nothing to compare
+    ratio = found.share(view)
     one, other = words.brief(own_name, 14), words.brief(others_name, 14)
     last = len(ratio) - 1
     lines = [

@@ -6,7 +6,7 @@ import numpy as np
 import plotly.graph_objects as go
 from jaxtyping import Float
 
-from analysis.charts.layers import NAMED_LINES, Panel, cells, end_of, layer_figure, magnitude_axis, said, wording_line
+from analysis.charts.layers import Panel, cells, end_of, layer_figure, magnitude_axis, named, said, wording_line
 from analysis.charts.look import Look
 from analysis.results import PromptResult
 
@@ -61,7 +61,6 @@ def gradient_and_displacement(
         wording_line(result, row, look, _said_of(row, "‖Δh‖", "model units"), log=log, selected=selected)
         for result, row in others
     ]
-    named = len(others) <= NAMED_LINES
     height = round(HEIGHT * look.size / 13)
     return layer_figure(
         [
@@ -70,16 +69,14 @@ def gradient_and_displacement(
                 magnitude_axis(gradients, "nats per unit", log),
                 height,
                 heading="‖g‖, the gradient of log p; thick: reference",
-                ends=[end_of(results[reference], gradients[reference], look)]
-                if named and reference is not None
-                else [],
+                ends=[end_of(results[reference], gradients[reference], look)] if reference is not None else [],
             ),
             Panel(
                 lower,
                 magnitude_axis(distances, "model units", log),
                 height,
                 heading="‖Δh‖, distance from the reference",
-                ends=[end_of(result, row, look) for result, row in others] if named else [],
+                ends=[end_of(result, row, look) for result, row in named(others, selected)],
             ),
         ],
         last,

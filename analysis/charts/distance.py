@@ -7,7 +7,6 @@ import numpy as np
 import plotly.graph_objects as go
 
 from analysis.charts.layers import (
-    NAMED_LINES,
     Layers,
     Panel,
     band,
@@ -16,6 +15,7 @@ from analysis.charts.layers import (
     layer_figure,
     line,
     magnitude_axis,
+    named,
     said,
     spread_of,
     wording_line,
@@ -102,8 +102,7 @@ def distance_by_layer(
         around = band(low, high, "80 % of all pairs", look, 10 ** axis["range"][0] if log else None)
         traces = [around, *traces, line(middle, name, _hovers(middle, name), look, log=log, dash="dash")]
     ends = [(f"<b>{whole}</b>", float(mean[-1]))] if several else []
-    if len(others) <= NAMED_LINES:
-        ends += [end_of(result, row, look) for result, row in others]
+    ends += [end_of(result, row, look) for result, row in named(others, selected)]
     return layer_figure(
         [Panel(traces, axis, round(HEIGHT * look.size / 13), ends=ends)],
         distances.shape[1] - 1,

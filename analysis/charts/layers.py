@@ -176,6 +176,11 @@ def end_of(result: PromptResult, values: Layers, look: Look) -> tuple[str, float
     return f"{key(result.row.index, look)} {words.brief(result.label, NAME)}", float(values[-1])
 
 
+def named(rows: Sequence[tuple[PromptResult, Layers]], selected: int | None) -> list[tuple[PromptResult, Layers]]:
+    """The rows whose names stand at the ends of their lines: all, or where they are too many the selected one."""
+    return [(result, values) for result, values in rows if len(rows) <= NAMED_LINES or result.row.index == selected]
+
+
 def drawn(values: Layers, log: bool = False) -> list[float | None]:
     """None where nothing can be drawn: not a number, or no place on a logarithmic axis."""
     return [float(value) if np.isfinite(value) and (value > 0 or not log) else None for value in values]

@@ -228,6 +228,7 @@ def figure(
         "height": total,
         "margin": {"l": 8, "r": 14, "t": top, "b": 12},
         "showlegend": legend,
+        "minreducedheight": 20,  # a plot of one row is lower than Plotly's 64 px, below which it gives up margins
         "meta": {"description": description, "table": data},
         "title": words,
         "legend": {"y": 1 - (2.2 * look.size + 6) / total},

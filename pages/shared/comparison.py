@@ -10,6 +10,7 @@ from analysis.candidates import merged_forms
 from analysis.charts import candidates as candidate_charts
 from analysis.charts import states
 from analysis.charts.look import Look
+from analysis.charts.words import number
 from analysis.continuation import continuation_cells
 from analysis.dispersion import dispersion, planes
 from analysis.results import Analysis, CandidateScores, PromptResult
@@ -98,8 +99,8 @@ def pair(page: session.Page, analysis: Analysis, chosen: int) -> None:
         assert result.trace is not None
         assert base.trace is not None
         p, nats = percent(result.trace.log_prob), result.trace.log_prob
-        per_token = f", {nats / len(result.trace.target):.2f} a token" if len(result.trace.target) > 1 else ""
-        st.text(f"{shown(result.label)}: p {p}, {nats:.2f} nats{per_token}")
+        per_token = f", {number(nats / len(result.trace.target))} a token" if len(result.trace.target) > 1 else ""
+        st.text(f"{shown(result.label)}: p {p}, {number(nats)} nats{per_token}")
         tokens.strip(
             result.trace.tokens,
             result.trace.gradient_x_input,

@@ -105,8 +105,8 @@ def other_intents(page: session.Page, rows: Sequence[PromptResult], look: Look) 
         with st.container(horizontal=True, vertical_alignment="center"):
             st.text(shown(shortened(name, 60)))
             st.button("Leave out", key=f"leave out {name}", on_click=opened.pop, args=(name,), type="tertiary")
-    if "contrast fault" in st.session_state:
-        st.text(st.session_state["contrast fault"])
+    if (fault := st.session_state.pop("contrast fault", None)) is not None:
+        st.text(fault)
     sets = [*map(_prompts, keys), *opened.values()]
     if not sets:
         st.text(
@@ -128,7 +128,6 @@ def _prompts(key: str) -> PromptSet:
 
 
 def _open_other() -> None:
-    st.session_state.pop("contrast fault", None)
     upload = st.session_state.get("contrast file")
     if upload is None:
         return
@@ -156,7 +155,11 @@ def _contrast(page: session.Page, rows: Sequence[PromptResult], sets: Sequence[P
 
     others = page.kept("reading the other sets", tuple(sets), work)
     own = traces_of(rows)
-    return contrast(own, others) if others and len(own) > 1 else None
+    ids = {trace.tokens.ids for trace in own}
+    different = [trace for trace in others or () if trace.tokens.ids not in ids]
+    if others is not None and not different:
+        st.text("The other sets hold the same prompts as this one.")
+    return contrast(own, different) if different and len(own) > 1 else None
 
 
 @st.fragment

@@ -6,8 +6,8 @@ from analysis.examples import EXAMPLES
 from analysis.limits import MAX_UPLOAD_BYTES
 from analysis.open_file import load_any
 from analysis.prompt_files import dump_json
-from analysis.prompt_tables import NoTextColumn, load_table, pasted_variants
-from analysis.prompts import Variant
+from analysis.prompt_tables import Loaded, NoTextColumn, load_table, pasted_variants
+from analysis.prompts import PromptSet, Variant
 from analysis.validation import PromptSetError
 from pages.shared import draft
 
@@ -36,6 +36,7 @@ def _open() -> None:
     st.text(
         "A prompt set or result (JSON), a table (CSV, TSV), or a list of texts, one a line. The first text is the reference."
     )
+    st.button("New, empty set", key="new", icon=":material/note_add:", on_click=_new)
     st.file_uploader("File", key="upload", on_change=_read_upload, max_upload_size=MAX_UPLOAD_BYTES // 2**20)
     if "upload columns" in st.session_state:
         name, data, columns = st.session_state["upload columns"]
@@ -44,6 +45,21 @@ def _open() -> None:
         st.button("Open this column", on_click=_read_column, args=(name, data, column), key="open column")
     st.text_area("Or paste a list", key="pasted", placeholder="One rewording a line", height=120)
     st.button("Add as rewordings", on_click=_add_pasted, key="add pasted")
+
+
+def _new() -> None:
+    """Nothing but the fields to type into; what was there comes back with Undo."""
+    now = draft.current().prompt_set
+    draft.load(PromptSet("", model=now.model, mode=now.mode))
+    st.session_state["open"] = False
+
+
+def _opened(loaded: Loaded) -> None:
+    """Take what a file held, close the popover over it, and say what was noticed."""
+    draft.load(loaded.prompt_set)
+    st.session_state["open"] = False
+    if loaded.notes:
+        draft.say("\n".join(loaded.notes))
 
 
 def _read_upload() -> None:
@@ -61,9 +77,7 @@ def _read_upload() -> None:
     except PromptSetError as error:
         draft.say(str(error))
         return
-    draft.load(loaded.prompt_set)
-    if loaded.notes:
-        draft.say("\n".join(loaded.notes))
+    _opened(loaded)
 
 
 def _read_column(name: str, data: bytes, column: str) -> None:
@@ -73,9 +87,7 @@ def _read_column(name: str, data: bytes, column: str) -> None:
         draft.say(str(error))
         return
     st.session_state.pop("upload columns", None)
-    draft.load(loaded.prompt_set)
-    if loaded.notes:
-        draft.say("\n".join(loaded.notes))
+    _opened(loaded)
 
 
 def _add_pasted() -> None:

@@ -53,7 +53,9 @@ def _models() -> _Models:
 def _loaded(spec: ModelSpec) -> Loaded:
     place = st.empty()
     with place.container():
-        st.text("The model is being made ready. The first time, it is fetched and converted.")
+        st.text(
+            "The libraries and the model are being loaded. The very first time, the model is fetched and converted."
+        )
         bar = st.progress(0.0)
     try:
         return _models().get(spec, lambda fraction, text: bar.progress(min(fraction, 1.0), text=text))

@@ -11,6 +11,7 @@ from analysis.patching import PatchingError, patch_curves
 from analysis.patching_results import PatchCurve
 from analysis.results import Analysis, PromptResult, Trace
 from analysis.taylor import compare
+from analysis.text import shortened
 from analysis.tokens import shown
 from pages.shared import display, session
 
@@ -22,7 +23,7 @@ def draw(page: session.Page, rows: Sequence[PromptResult], target: int, look: Lo
     """The patch curve of a pair of the user's choice, and the reference with every wording."""
     st.subheader("Where the difference enters")
     by_index = {row.row.index: row for row in rows}
-    labels = {index: shown(row.label) for index, row in by_index.items()}
+    labels = {index: shown(shortened(row.label, 60)) for index, row in by_index.items()}
     start = st.selectbox(
         "In the prompt", list(by_index), format_func=labels.__getitem__, key="patch in", width=320,
         help="Its last token's state is replaced, layer by layer, by the state of the selected wording.",

@@ -11,7 +11,7 @@ from analysis.text import percent
 from analysis.tokens import GROUPINGS, Grouping, shown
 from pages.shared import display, draft, session, tokens
 
-_WIDTHS = (6.4, 2.8, 0.9, 0.9, 0.7, 0.9)
+_WIDTHS = (6.2, 2.7, 1.2, 0.9, 0.7, 0.9)
 _HEADS = ("Wording", "Answer", "p(target)", "Δ nats", "Rank", "Entropy")
 _AT_ONCE = 12
 VIEWS: tuple[tokens.View, ...] = ("signed", "magnitude")
@@ -90,7 +90,7 @@ def _row(
         return
     columns[1].text(answer)
     numbers = {
-        "p": percent(result.trace.log_prob),
+        "p": percent(result.trace.log_prob).replace(" ", "\N{NO-BREAK SPACE}"),
         "delta": _delta(result),
         "rank": str(explore.rank(result.trace)),
         "entropy": f"{explore.entropy(result.trace):.2f}",
