@@ -18,7 +18,7 @@ from playwright.sync_api import Browser, BrowserContext, Page
 
 ROOT = Path(__file__).parents[2]
 SECONDS_TO_START = 90
-# True once the script has not run for 0.3 s (a run may follow another at once) and nothing is left to draw.
+# True once the script has not run for half a second (a run may follow another at once) and nothing is left to draw.
 IDLE = """() => {
     const app = document.querySelector('[data-testid="stApp"]');
     const state = app && app.getAttribute('data-test-script-state');
@@ -28,7 +28,7 @@ IDLE = """() => {
         return false;
     }
     window.idleSince ??= performance.now();
-    return performance.now() - window.idleSince > 300;
+    return performance.now() - window.idleSince > 500;
 }"""
 
 Serve = Callable[..., str]

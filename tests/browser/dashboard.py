@@ -92,6 +92,14 @@ def open_options(page: Page, label: str) -> Locator:
     return options
 
 
+def click_in(plot: Locator, across: float, down: float) -> None:
+    """Click in a plot, at shares of its width and height, and wait for the page."""
+    expect(plot).to_be_visible()
+    width, height = plot.evaluate("plot => [plot.getBoundingClientRect().width, plot.getBoundingClientRect().height]")
+    plot.click(position={"x": across * width, "y": down * height}, force=True)
+    wait_until_idle(plot.page)
+
+
 def upload(page: Page, name: str, data: bytes) -> None:
     open_popover(page, "open")
     page.locator("input[type=file]").set_input_files({"name": name, "mimeType": "text/plain", "buffer": data})

@@ -43,11 +43,7 @@ def test_every_chart_is_drawn(page):
 def test_a_click_in_a_chart_selects_the_wording_on_the_whole_page(page):
     page.get_by_role("combobox", name="Wording").first.scroll_into_view_if_needed()
     for row, name in enumerate(("rewording 1", "a question")):
-        plot = page.locator(".st-key-certified .nsewdrag").first
-        plot.scroll_into_view_if_needed()
-        box = plot.bounding_box()
-        page.mouse.click(box["x"] + box["width"] / 2, box["y"] + box["height"] * (row + 0.5) / 2)
-        wait_until_idle(page)
+        dashboard.click_in(page.locator(".st-key-certified .nsewdrag").first, 0.5, (row + 0.5) / 2)
         expect(page.get_by_role("combobox", name="Wording").first).to_have_value(name)
         expect(page.get_by_text(f"reference with the states of {name}:")).to_be_visible()
 
@@ -55,11 +51,7 @@ def test_a_click_in_a_chart_selects_the_wording_on_the_whole_page(page):
 def test_a_click_in_a_part_that_updates_by_itself_selects_on_the_whole_page_too(page):
     chosen = set()
     for row in range(3):
-        plot = page.locator(".st-key-pairwise-distances .nsewdrag").first
-        plot.scroll_into_view_if_needed()
-        box = plot.bounding_box()
-        page.mouse.click(box["x"] + box["width"] / 2, box["y"] + box["height"] * (row + 0.5) / 3)
-        wait_until_idle(page)
+        dashboard.click_in(page.locator(".st-key-pairwise-distances .nsewdrag").first, 0.5, (row + 0.5) / 3)
         name = page.get_by_role("combobox", name="Wording").first.input_value()
         expect(page.get_by_text(f"reference with the states of {name}:")).to_be_visible()
         chosen.add(name)

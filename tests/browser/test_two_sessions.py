@@ -29,7 +29,10 @@ def probabilities(tiny_model_folder):
     lm = load(ModelSpec(str(tiny_model_folder)))
 
     def computed(prompt_set):
-        return [percent(result.trace.log_prob) for result in analyse(lm, prompt_set, Caches()).prompts]
+        return [
+            percent(result.trace.log_prob).replace(" ", "\N{NO-BREAK SPACE}")
+            for result in analyse(lm, prompt_set, Caches()).prompts
+        ]
 
     return computed
 
