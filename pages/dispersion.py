@@ -27,9 +27,9 @@ with top:
 
 left, right = st.columns(2)
 with left:
-    drift.by_layer(summed, target, look, chosen)
+    drift.by_layer(found, summed, look, chosen)
 with right:
-    bounds.gradient_and_displacement(summed, target, look, chosen)
+    bounds.gradient_and_displacement(found, summed, target, look, chosen)
 st.subheader("Bound, estimate, truth")
 bounds.by_layer(summed, target, bounds.linear_head(page), look, chosen)
 bounds.certified_ranges(page, aligned, target, look, chosen)

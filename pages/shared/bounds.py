@@ -8,7 +8,7 @@ import streamlit as st
 from analysis import dispersion_findings
 from analysis.charts import bounds, certified, displacement
 from analysis.charts.look import Look
-from analysis.dispersion import dispersion
+from analysis.dispersion import Dispersion
 from analysis.head import next_log_probs
 from analysis.remainder import Remainder, remainder
 from analysis.results import Analysis, PromptResult
@@ -29,12 +29,13 @@ def against_reference(page: session.Page, rows: Sequence[PromptResult], target: 
 
 
 @st.fragment
-def gradient_and_displacement(rows: Sequence[PromptResult], target: int, look: Look, chosen: int) -> None:
+def gradient_and_displacement(
+    found: Dispersion, rows: Sequence[PromptResult], target: int, look: Look, chosen: int
+) -> None:
     """The two factors of the bound."""
     session.follow_click()
     log = st.toggle("Logarithmic", key="factors log")
-    traces = drift.traces_of(rows)
-    gradients, distances = gradient_norms(traces, target), dispersion(traces, target).from_reference.raw
+    gradients, distances = gradient_norms(drift.traces_of(rows), target), found.from_reference.raw
     figure = displacement.gradient_and_displacement(gradients, distances, rows, look, log, chosen)
     display.chart(figure, "factors", displacement.HOW_TO_READ, session.select_from("factors"))
 
@@ -65,10 +66,9 @@ def by_layer(rows: Sequence[PromptResult], target: int, linear: bool, look: Look
             for b in traces[place + 1 :]
             if a.target.ids == b.target.ids
         ]
-        if all(pair.bound is None for pair in pairs):
-            st.text(dispersion_findings.violations(pairs))
-            return
         st.text(dispersion_findings.violations(pairs))
+        if all(pair.bound is None for pair in pairs):
+            return
         figure = bounds.bound_over_pairs(pairs, look, log)
     display.chart(figure, "bound by layer", bounds.HOW_TO_READ, session.select_from("bound by layer"))
 

@@ -10,7 +10,7 @@ from analysis.charts import contrast as contrast_charts
 from analysis.charts.look import Look
 from analysis.charts.plane import HOW_TO_READ_PLANE
 from analysis.contrast import Contrast, contrast
-from analysis.dispersion import dispersion, planes
+from analysis.dispersion import Dispersion, dispersion, planes
 from analysis.examples import EXAMPLES
 from analysis.open_file import load_any
 from analysis.prompts import PromptSet
@@ -78,11 +78,10 @@ def _view(key: str) -> tuple[distance.View, bool]:
 
 
 @st.fragment
-def by_layer(rows: Sequence[PromptResult], target: int, look: Look, chosen: int) -> None:
+def by_layer(found: Dispersion, rows: Sequence[PromptResult], look: Look, chosen: int) -> None:
     """The distance from the reference at every layer, with all pairs behind it."""
     session.follow_click()
     view, log = _view("by layer")
-    found = dispersion(traces_of(rows), target)
     figure = distance.distance_by_layer(found, rows, look, view, log, chosen, all_pairs=len(rows) > 2)
     display.chart(figure, "distance by layer", distance.HOW_TO_READ_DISTANCE, session.select_from("distance by layer"))
 
