@@ -24,6 +24,9 @@ with top:
     display.finding(dispersion_findings.dispersion(found, pairs, drift.token_name(rows, target)))
     if sentence := bounds.same_last_token(summed, analysis):
         st.text(sentence)
+    for failed in analysis.prompts:
+        if failed.trace is None:
+            display.notes(failed.notes)
 
 left, right = st.columns(2)
 with left:

@@ -63,6 +63,7 @@ def test_one_prompt_alone_asks_for_a_paraphrase(open_app):
 def test_a_failed_rewording_is_left_out_and_explained(open_app):
     app = open_app(replace(SMALL, variants=(Variant(""), *SMALL.variants)), DISPERSION)
     assert "rewordings' states" in finding(app)
+    assert said(app, "rewording 1 is empty and left out")
     assert charts(app)
 
 
