@@ -1,0 +1,1 @@
+"""Rewordings made by rule: what a rule proposes, edit by edit, and what it could not make."""
