@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from analysis import forward, scoring
 from analysis.model import LanguageModel
-from analysis.scoring import ScoreCache, score
+from analysis.scoring import ScoreCache, endings, score
 from tests import plain, tiny
 
 FAMILIES = list(tiny.CONFIGS)
@@ -182,3 +182,33 @@ def test_a_model_without_a_usable_cache_scores_the_same(passes: list[tuple[int, 
     lm = plain.loaded("gpt2")
     without = replace(lm, can=replace(lm.can, no_cache="for this test"))
     assert_plain(lm, rows_of_every_kind(), score(without, rows_of_every_kind()))
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_endings_equal_plain_passes(family: str) -> None:
+    lm, rows = plain.loaded(family), rows_of_every_kind()
+    rows += rows[:2]
+    found = dict(endings(lm, rows))
+    assert sorted(found) == list(range(len(rows)))
+    assert_plain(lm, rows, [found[place].log_probs for place in range(len(rows))])
+    for place, (prompt, _) in enumerate(rows):
+        with torch.no_grad():
+            out = lm.network.model(input_ids=torch.tensor([prompt]), output_hidden_states=True, use_cache=False)
+        expected = torch.log_softmax(out.logits[0, -1].float(), dim=-1).numpy()
+        np.testing.assert_allclose(found[place].next_log_probs, expected, atol=1e-4, rtol=0)
+        np.testing.assert_allclose(found[place].state, out.hidden_states[-1][0, -1].numpy(), atol=1e-4, rtol=1e-4)
+
+
+def test_endings_run_equal_rows_once(passes: list[tuple[int, int]]) -> None:
+    row = (random_ids(6, 1), (30,))
+    assert [place for place, _ in endings(plain.loaded(), [row, row, row])] == [0, 1, 2]
+    assert passes == [(1, 6)]
+
+
+def test_endings_stop_when_the_report_raises(passes: list[tuple[int, int]]) -> None:
+    def stop(fraction: float) -> None:
+        raise InterruptedError
+
+    with pytest.raises(InterruptedError):
+        list(endings(plain.loaded(), [((5, 6), (7,))], stop))
+    assert passes == []

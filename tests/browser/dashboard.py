@@ -36,9 +36,14 @@ def rows(page: Page) -> list[str]:
     return [re.sub(r"\n+(Make reference|Look closer)(?=\n)", "", text) for text in found]
 
 
+def field(page: Page, label: str | re.Pattern[str]) -> Locator:
+    """The field of that label; during an update the old one may stand beside the new one for a moment."""
+    return page.get_by_label(label, exact=isinstance(label, str)).first
+
+
 def rewording(page: Page, number: int) -> Locator:
     """The text field of a rewording in the sidebar, counted from 1."""
-    return page.get_by_label(f"Rewording {number}", exact=True)
+    return field(page, f"Rewording {number}")
 
 
 def cells(strip: Locator) -> list[str]:
@@ -102,7 +107,8 @@ def click_in(plot: Locator, across: float, down: float) -> None:
 
 def upload(page: Page, name: str, data: bytes) -> None:
     open_popover(page, "open")
-    page.locator("input[type=file]").set_input_files({"name": name, "mimeType": "text/plain", "buffer": data})
+    with page.expect_response(re.compile("/_stcore/upload_file/")):  # the page runs again after that
+        page.locator("input[type=file]").set_input_files({"name": name, "mimeType": "text/plain", "buffer": data})
     wait_until_idle(page)
 
 

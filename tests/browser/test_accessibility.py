@@ -49,11 +49,11 @@ def test_a_page_on_a_phone_has_no_serious_violation(tiny_app, open_page, path):
     page = open_page(dashboard.link(tiny_app, replace(FULL, mode="chat"), path), width=420)
     assert serious(page) == []
     page.get_by_test_id("stExpandSidebarButton").click()
-    page.get_by_label("Reference prompt").wait_for()
+    dashboard.field(page, "Reference prompt").wait_for()
     assert serious(page) == []
 
 
 def test_a_page_that_explains_faults_has_no_serious_violation(tiny_app, open_page):
     page = open_page(dashboard.link(tiny_app, replace(FULL, reference="Hi", model="nobody/other"))[:-3], dark=True)
-    dashboard.type_into(page.get_by_label("Reference prompt"), "  ")
+    dashboard.type_into(dashboard.field(page, "Reference prompt"), "  ")
     assert serious(page) == []

@@ -60,7 +60,7 @@ def test_the_trust_checks_are_drawn_when_asked_for(page):
 
 def test_a_foil_turns_the_question_into_why_this_rather_than_that(page):
     dashboard.open_popover(page, "more")
-    dashboard.type_into(page.get_by_label("Foil", exact=True), " Rome")
+    dashboard.type_into(dashboard.field(page, "Foil"), " Rome")
     expect(page.get_by_text("raises p(·Paris is) against p(·Rome)", exact=True).first).to_be_visible()
 
 
@@ -78,12 +78,12 @@ def test_work_can_be_stopped_and_the_page_goes_on(default_app, open_page):
     stop = page.get_by_role("button", name="Stop", exact=True)
     expect(stop).to_be_visible(timeout=60_000)
     stop.click()
-    expect(page.get_by_text("Stopped: integrating gradients.")).to_be_visible(timeout=60_000)
+    expect(page.get_by_text("Stopped: integrating gradients.").first).to_be_visible(timeout=60_000)
     wait_until_idle(page)
     page.get_by_role("radio", name="saliency").click()
     wait_until_idle(page)
     expect(dashboard.finding(page)).to_contain_text("saliency")
     page.get_by_role("radio", name="integrated gradients").click()
     wait_until_idle(page)
-    expect(page.get_by_text("Stopped: integrating gradients.")).to_be_visible()  # until it is asked for again
+    expect(page.get_by_text("Stopped: integrating gradients.").first).to_be_visible()  # until it is asked for again
     expect(page.get_by_role("button", name="Continue")).to_be_visible()

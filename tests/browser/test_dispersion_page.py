@@ -45,7 +45,7 @@ def test_a_click_in_a_chart_selects_the_wording_on_the_whole_page(page):
     for row, name in enumerate(("rewording 1", "a question")):
         dashboard.click_in(page.locator(".st-key-certified .nsewdrag").first, 0.5, (row + 0.5) / 2)
         expect(page.get_by_role("combobox", name="Wording").first).to_have_value(name)
-        expect(page.get_by_text(f"reference with the states of {name}:")).to_be_visible()
+        expect(page.get_by_text(f"reference with the states of {name}:").first).to_be_visible()
 
 
 def test_a_click_in_a_part_that_updates_by_itself_selects_on_the_whole_page_too(page):
@@ -53,7 +53,7 @@ def test_a_click_in_a_part_that_updates_by_itself_selects_on_the_whole_page_too(
     for row in range(3):
         dashboard.click_in(page.locator(".st-key-pairwise-distances .nsewdrag").first, 0.5, (row + 0.5) / 3)
         name = page.get_by_role("combobox", name="Wording").first.input_value()
-        expect(page.get_by_text(f"reference with the states of {name}:")).to_be_visible()
+        expect(page.get_by_text(f"reference with the states of {name}:").first).to_be_visible()
         chosen.add(name)
     assert chosen == {"rewording 1", "a question"}
 
@@ -83,14 +83,14 @@ def test_the_plane_moves_from_layer_to_layer(page):
 def test_a_small_network_is_trained_in_the_page(page):
     dashboard.press(page, re.compile("^Train it"))
     expect(page.locator(".st-key-digits .js-plotly-plot .main-svg").first).to_be_visible()
-    expect(page.get_by_text(re.compile("images of one digit are .* times as far apart"))).to_be_visible()
+    expect(page.get_by_text(re.compile("images of one digit are .* times as far apart")).first).to_be_visible()
 
 
 def test_another_intent_is_chosen_from_the_list(page):
     dashboard.open_options(page, "Prompts of a different intent").first.click()
     page.keyboard.press("Escape")
     wait_until_idle(page)
-    expect(page.get_by_text(re.compile("times as far apart as from the other sets"))).to_be_visible()
+    expect(page.get_by_text(re.compile("times as far apart as from the other sets")).first).to_be_visible()
     expect(page.locator(".st-key-contrast .js-plotly-plot .main-svg").first).to_be_visible()
 
 

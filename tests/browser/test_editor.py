@@ -26,7 +26,7 @@ def test_a_model_that_does_not_load_leaves_page_and_model(page):
     before = dashboard.rows(page)
     dashboard.open_popover(page, "model-picker")
     dashboard.choose(page, "Model", "Hugging Face id")
-    dashboard.type_into(page.get_by_label(re.compile("^Model id")), "nobody/**no** such-model")
+    dashboard.type_into(dashboard.field(page, re.compile("^Model id")), "nobody/**no** such-model")
     dashboard.press(page, "Load")
     expect(page.locator(".st-key-model-error")).to_have_text(
         re.compile(r"The model was not loaded: .*nobody/\*\*no\*\* such-model")
@@ -40,10 +40,10 @@ def test_a_model_that_does_not_load_leaves_page_and_model(page):
 
 def test_a_bad_file_is_named_with_its_fault_and_the_next_one_opens(page):
     dashboard.upload(page, "broken.json", b'{"version": 1, "reference": "x", "varants": []}')
-    expect(page.get_by_text(re.compile("^broken.json: .*varants"))).to_be_visible()
+    expect(page.get_by_text(re.compile("^broken.json: .*varants")).first).to_be_visible()
     assert dashboard.set_in_address(page) == SMALL
     dashboard.upload(page, "good.csv", "text;label\n日本語;one\n  two  ;\n".encode("utf-8-sig"))
-    expect(page.get_by_label("Reference prompt")).to_have_value("日本語")
+    expect(dashboard.field(page, "Reference prompt")).to_have_value("日本語")
     expect(dashboard.rewording(page, 1)).to_have_value("  two  ")
     expect(page.get_by_text(re.compile("^broken.json: "))).to_have_count(0)
     dashboard.close_popover(page)
@@ -57,7 +57,7 @@ def test_rewordings_come_and_go(page):
     dashboard.press(page, "Duplicate", page.locator("[class*='st-key-variant-']").nth(2))
     expect(dashboard.rewording(page, 4)).to_have_value("one two three")
     expect(dashboard.row(page, 4)).to_contain_text("same tokens as")
-    page.get_by_label("Use rewording 1").press("Space")
+    dashboard.field(page, "Use rewording 1").press("Space")
     wait_until_idle(page)
     expect(dashboard.row(page, 1)).to_have_count(0)
     expect(dashboard.row(page, 2)).to_contain_text("a question")
@@ -75,7 +75,7 @@ def test_chat_mode_shows_the_template_around_the_prompt(page):
     assert SMALL.reference in text
     page.get_by_role("checkbox", name="Own system prompt").press("Space")
     wait_until_idle(page)
-    dashboard.type_into(page.get_by_label("System prompt", exact=True), "Be brief.")
+    dashboard.type_into(dashboard.field(page, "System prompt"), "Be brief.")
     assert "system\nBe brief." in "".join(dashboard.cells(strip))
 
 
@@ -117,7 +117,7 @@ def test_the_main_actions_are_reached_and_done_by_keyboard(page):
     ]:
         assert action in met, f"{action} is not among {sorted(set(met))}"
     assert any(name.startswith("The, ") for name in met), "token strips"
-    page.get_by_label("Reference prompt").focus()
+    dashboard.field(page, "Reference prompt").focus()
     page.keyboard.press("End")
     page.keyboard.type(" not")
     page.keyboard.press("ControlOrMeta+Enter")
@@ -150,8 +150,8 @@ def test_nothing_is_wider_than_the_screen(tiny_app, open_page, path, width):
     assert page.evaluate(wide) == 0
     if width == 420:
         page.get_by_test_id("stExpandSidebarButton").click()
-        expect(page.get_by_label("Reference prompt")).to_be_in_viewport()
+        expect(dashboard.field(page, "Reference prompt")).to_be_in_viewport()
         assert page.evaluate(wide) == 0
-        dashboard.type_into(page.get_by_label("Reference prompt"), "Typed on a phone")
+        dashboard.type_into(dashboard.field(page, "Reference prompt"), "Typed on a phone")
         page.get_by_test_id("stSidebarCollapseButton").get_by_role("button").click()
     expect(dashboard.finding(page)).to_be_in_viewport()

@@ -81,16 +81,16 @@ def test_a_target_is_picked_from_the_likeliest_tokens(page):
     dashboard.choose(page, "A next token", token)
     dashboard.press(page, "Make it the target")
     name = token.split(" (id")[0].strip()
-    expect(page.get_by_text(f"1 token: {name}", exact=True)).to_be_visible()
+    expect(page.get_by_text(f"1 token: {name}", exact=True).first).to_be_visible()
     expect(page.get_by_text(f"raises p({name})", exact=True).first).to_be_visible()
 
 
 def test_a_row_becomes_the_reference_and_the_old_one_comes_back(page):
     dashboard.press(page, "Make reference", dashboard.row(page, 2))
-    expect(page.get_by_label("Reference prompt")).to_have_value("What is the capital of France?")
+    expect(dashboard.field(page, "Reference prompt")).to_have_value("What is the capital of France?")
     expect(dashboard.row(page, 2)).to_contain_text("former reference")
     dashboard.press(page, "Undo")
-    expect(page.get_by_label("Reference prompt")).to_have_value(SMALL.reference)
+    expect(dashboard.field(page, "Reference prompt")).to_have_value(SMALL.reference)
     assert dashboard.set_in_address(page) == SMALL
 
 
@@ -108,10 +108,10 @@ def test_a_click_on_a_bar_selects_its_wording_everywhere(page):
 
 
 def test_every_page_shows_what_was_typed_on_another(page):
-    dashboard.type_into(page.get_by_label("Reference prompt"), "Typed on Explore")
+    dashboard.type_into(dashboard.field(page, "Reference prompt"), "Typed on Explore")
     page.get_by_role("link", name="Attribution", exact=True).click()
     wait_until_idle(page)
-    reference = page.get_by_label("Reference prompt")
+    reference = dashboard.field(page, "Reference prompt")
     expect(reference).to_have_value("Typed on Explore")
     dashboard.type_into(reference, "Typed on Attribution")
     page.get_by_role("link", name="Explore", exact=True).click()
@@ -122,12 +122,12 @@ def test_every_page_shows_what_was_typed_on_another(page):
 
 def test_a_reload_keeps_what_was_typed(page):
     text = "  Typed, with  blanks\nand a line "
-    dashboard.type_into(page.get_by_label("Reference prompt"), text)
-    dashboard.type_into(page.get_by_label("Target", exact=True), " Rome ")
+    dashboard.type_into(dashboard.field(page, "Reference prompt"), text)
+    dashboard.type_into(dashboard.field(page, "Target"), " Rome ")
     page.reload()
     wait_until_idle(page)
-    expect(page.get_by_label("Reference prompt")).to_have_value(text)
-    expect(page.get_by_label("Target", exact=True)).to_have_value(" Rome ")
+    expect(dashboard.field(page, "Reference prompt")).to_have_value(text)
+    expect(dashboard.field(page, "Target")).to_have_value(" Rome ")
 
 
 def test_a_shared_link_opens_the_same_set_in_a_new_session(page, open_page):
@@ -141,9 +141,9 @@ def test_a_shared_link_opens_the_same_set_in_a_new_session(page, open_page):
 
 def test_a_damaged_link_is_explained_and_the_page_works(tiny_app, open_page):
     page = open_page(dashboard.link(tiny_app, SMALL)[:-7])
-    expect(page.get_by_text("the link: ")).to_be_visible()
+    expect(page.get_by_text("the link: ").first).to_be_visible()
     expect(dashboard.finding(page)).to_contain_text("Six rewordings")
-    dashboard.type_into(page.get_by_label("Reference prompt"), "Typed after that")
+    dashboard.type_into(dashboard.field(page, "Reference prompt"), "Typed after that")
     expect(page.get_by_text("the link: ")).to_have_count(0)
     expect(dashboard.row(page, 0)).to_contain_text("Typed·after·that")
 

@@ -83,9 +83,9 @@ def test_a_row_shows_its_label_and_kind(explore, index):
 
 
 def test_the_editor_holds_every_text_as_it_is(explore):
-    assert explore.get_by_label("Reference prompt").input_value() == TEXTS[0]
+    assert dashboard.field(explore, "Reference prompt").input_value() == TEXTS[0]
     assert [dashboard.rewording(explore, k).input_value() for k in range(1, len(TEXTS))] == TEXTS[1:]
-    assert explore.get_by_label("Target", exact=True).input_value() == ALL.target
+    assert dashboard.field(explore, "Target").input_value() == ALL.target
 
 
 def test_the_finding_names_the_target_and_the_expected_answer(explore):
@@ -186,7 +186,7 @@ def test_the_name_of_a_bad_file_is_literal(explore, key):
 
 
 def test_the_name_of_a_model_is_literal(explore):
-    expect(explore.locator(".st-key-model-card").get_by_text("**tiny**_x", exact=True)).to_be_visible()
+    expect(explore.locator(".st-key-model-card").get_by_text("**tiny**_x", exact=True).first).to_be_visible()
 
 
 # --- Attribution

@@ -55,7 +55,7 @@ def test_edits_at_the_same_time_stay_in_their_sessions(tiny_app, open_page, prob
     one, other = (open_page(dashboard.link(tiny_app, prompt_set)) for prompt_set in (FIRST, SECOND))
     for text in ("Typed by the first", "Typed once more"):
         for page, who in ((one, "one"), (other, "two")):
-            field = page.get_by_label("Reference prompt")
+            field = dashboard.field(page, "Reference prompt")
             field.fill(f"{text} {who}")
             field.press("ControlOrMeta+Enter")
     for page, who in ((one, "one"), (other, "two")):
