@@ -50,7 +50,12 @@ def of_row(
             )
         )
     if result.row.is_control:
-        notes.append(Note("info", "a control that changes the meaning: left out of the summary over paraphrases"))
+        why = (
+            "a control that changes the meaning"
+            if result.row.same_meaning is None
+            else "by your verdict another meaning"
+        )
+        notes.append(Note("info", f"{why}: left out of the summary over paraphrases"))
     if (letters := hints.same_letters(prompt.text, reference.row.prompt.text)) is not None:
         notes.append(Note("info", letters))
     notes += same_text(result, reference)

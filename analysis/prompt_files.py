@@ -235,6 +235,7 @@ VARIANT_KEYS: dict[str, Reader] = {
     "target": _optional(_continuation),
     "expected": _optional(_text),
     "candidates": _optional(_texts),
+    "same_meaning": _optional(_flag),
 }
 
 

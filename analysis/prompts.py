@@ -13,20 +13,27 @@ MODES: tuple[Mode, ...] = ("completion", "chat")
 ROLES = ("user", "assistant", "system", "tool")
 
 #: The kinds a variant may have. Negative controls change the meaning on purpose, so they stay out
-#: of every summary over paraphrases.
+#: of every summary over paraphrases, unless the user's own verdict says otherwise.
 KINDS = (
     "paraphrase",
     "template",
     "casing",
     "punctuation",
+    "final punctuation",
+    "inner punctuation",
     "whitespace",
-    "typo",
-    "synonym",
-    "courtesy",
-    "role",
-    "instruction",
     "format",
     "option order",
+    "typo",
+    "contraction",
+    "synonym",
+    "numerals",
+    "courtesy",
+    "question frame",
+    "role",
+    "instruction",
+    "clause order",
+    "self-paraphrase",
     "system prompt",
     "language",
     "other",
@@ -78,7 +85,10 @@ class Prompt:
 
 @dataclass(frozen=True)
 class Variant:
-    """A rewording of the set's reference; what it does not override is as in the set."""
+    """A rewording of the set's reference; what it does not override is as in the set.
+
+    `same_meaning` is the user's own verdict; None: none was given, and the kind decides.
+    """
 
     text: str
     kind: str = "paraphrase"
@@ -90,6 +100,7 @@ class Variant:
     target: Continuation | None = None
     expected: str | None = None
     candidates: tuple[str, ...] | None = None
+    same_meaning: bool | None = None
 
 
 @dataclass(frozen=True)
@@ -108,10 +119,12 @@ class Row:
     own_target: bool
     expected: str | None
     candidates: tuple[str, ...] | None
+    same_meaning: bool | None = None
 
     @property
     def is_control(self) -> bool:
-        return self.kind in CONTROL_KINDS
+        """Whether the row is known to mean something else: by the user's verdict, or without one by its kind."""
+        return self.kind in CONTROL_KINDS if self.same_meaning is None else not self.same_meaning
 
 
 @dataclass(frozen=True)
@@ -161,6 +174,7 @@ class PromptSet:
                         own,
                         self.expected if variant.expected is None else variant.expected,
                         self.candidates if variant.candidates is None else variant.candidates,
+                        variant.same_meaning,
                     )
                 )
         return tuple(rows)
@@ -191,7 +205,7 @@ class PromptSet:
             expected=self.expected if chosen.expected is None else chosen.expected,
             candidates=self.candidates if chosen.candidates is None else chosen.candidates,
         )
-        old = Variant(self.reference, kind=chosen.kind, label="former reference")
+        old = Variant(self.reference, kind=chosen.kind, label="former reference", same_meaning=chosen.same_meaning)
         others = tuple(old if place == index else variant for place, variant in enumerate(self.variants, start=1))
         return replace(new, variants=tuple(_pinned(variant, self, new) for variant in others))
 

@@ -133,6 +133,7 @@ def _prompt(
         "delta": None if result.delta is None else finite(result.delta),
         "index": row.index,
         "control": row.is_control,
+        "same_meaning": row.same_meaning,
         "prompt": row.prompt.text,
         "mode": row.prompt.mode,
         "expected": row.expected,

@@ -23,6 +23,7 @@ variants = st.builds(
     target=continuations,
     expected=st.none() | filled,
     candidates=candidates,
+    same_meaning=st.none() | st.booleans(),
 )
 prompt_sets = st.builds(
     PromptSet,

@@ -295,3 +295,15 @@ def test_problems_agree_with_what_a_file_may_hold():
 
 def test_parsing_keeps_the_order_and_values_of_plain_json():
     assert parse_json('\ufeff{"b": [1, 2.5, null], "a": "c"}', "x") == {"b": [1, 2.5, None], "a": "c"}
+
+
+def test_the_users_verdict_wins_over_the_kind_and_is_saved():
+    variants = (
+        Variant("no", kind="negative control"),
+        Variant("still the same", kind="negative control", same_meaning=True),
+        Variant("something else", kind="paraphrase", same_meaning=False),
+        Variant("the same"),
+    )
+    prompt_set = load_json(dump_json(PromptSet("yes", variants)), "set.json")
+    assert [row.is_control for row in prompt_set.rows()[1:]] == [True, False, True, False]
+    assert prompt_set.variants == variants

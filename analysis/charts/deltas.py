@@ -105,7 +105,7 @@ def _bar(result: PromptResult, analysis: Analysis) -> _Bar:
             f"{len(trace.target)} target tokens, mean {words.number(trace.log_prob / len(trace.target), 3)} nats per token"
         )
     if result.row.is_control:
-        lines.append("a control: it changes the meaning on purpose")
+        lines.append("a control: its meaning is another")
     if result.row.own_target:
         lines.append(f"on its own target {words.brief(trace.target.text, 40)}")
     if result.duplicate_of is not None:

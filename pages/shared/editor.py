@@ -11,6 +11,8 @@ from analysis.tokens import shown
 from analysis.validation import problems
 from pages.shared import draft, fields, files, models, target
 
+VERDICTS = {None: "as its kind says", True: "same meaning", False: "another meaning"}
+
 
 def draw(loaded: models.Loaded) -> None:
     """Draw the editor into the sidebar; every change is in the draft before the page computes."""
@@ -149,6 +151,11 @@ def _details(index: int, key: int, variant: Variant) -> None:
     fields.field(
         st.selectbox, "Kind", f"kind {key}", variant.kind, set_to("kind"), options=kinds,
         help="Controls change the meaning on purpose and stay out of the summary.",
+    )  # fmt: skip
+    fields.field(
+        st.selectbox, "Meaning", f"meaning {key}", variant.same_meaning, set_to("same_meaning"),
+        options=(None, True, False), format_func=VERDICTS.__getitem__,
+        help="Your own verdict wins over the kind and over every check; it is saved with the set.",
     )  # fmt: skip
     fields.field(
         st.selectbox, "Mode", f"mode {key}", variant.mode, set_to("mode"), options=(None, *MODES),
