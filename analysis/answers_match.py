@@ -8,6 +8,20 @@ from analysis.results import Answer
 
 Match = Literal["first line", "first token", "whole text", "contains"]
 MATCHES: tuple[Match, ...] = ("first line", "first token", "whole text", "contains")
+#: What a choice of how answers are compared is called, and the match that it is.
+CHOICES: dict[str, Match] = {
+    "exact": "whole text",
+    "case-folded": "first line",
+    "first token": "first token",
+    "contains": "contains",
+}
+#: What each match compares, as the end of "an answer is right where …" and "two answers are the same where …".
+SAYS: dict[Match, str] = {
+    "first line": "its first line that is not blank agrees, upper and lower case and punctuation at the ends aside",
+    "first token": "its first token agrees, or begins the expected answer, upper and lower case and blanks aside",
+    "whole text": "all of it agrees exactly, blanks at the ends aside",
+    "contains": "it holds the expected answer as whole words, upper and lower case aside",
+}
 
 
 def normalised(text: str) -> str:

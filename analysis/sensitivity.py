@@ -67,8 +67,9 @@ class Sensitivity:
     flip_rate: float | None  # share of variants whose answer is not the reference's
     same_answer: bool | None  # all answers are one
     distinct_answers: int | None
-    judged: int  # rows whose answer is compared with the expected one
-    right: float | None  # share of them whose answer holds the expected one as whole words
+    correct: Match  # how an answer is compared with the expected one
+    judged: int  # rows whose answer is compared with it
+    right: float | None  # share of them that are right
     all_right: bool | None
     any_right: bool | None
 
@@ -78,18 +79,22 @@ def sensitivity(
     answers: Sequence[Answer | None] | None = None,
     *,
     match: Match = "first line",
+    correct: Match = "contains",
     posix: float | None = None,
 ) -> Sensitivity:
-    """The figures of an analysed set. `answers` has one entry per prompt; `posix` comes from `posix`."""
+    """The figures of an analysed set. `answers` has one entry per prompt; `posix` comes from `posix`.
+
+    `match` says when two answers are the same, `correct` when one is the expected one.
+    """
     scored = compared(analysis)
-    log_probs = np.array([_log_prob(analysis, place) for place in scored.places])
+    log_probs = target_log_probs(analysis, scored.places)
     several = len(log_probs) > 1
     probabilities = np.exp(log_probs)
     replies = compared_answers(analysis, answers, match)
-    keys = _keys(analysis, answers, replies.places, match)
+    keys = answer_keys(analysis, answers, replies.places, match)
     reference = keys.get(0)
     others = [key for place, key in keys.items() if place != 0]
-    judged = _judged(analysis, answers)
+    judged = list(judgements(analysis, answers, correct).values())
     return Sensitivity(
         prompts=len(log_probs),
         left_out=scored.left_out,
@@ -108,6 +113,7 @@ def sensitivity(
         flip_rate=sum(key != reference for key in others) / len(others) if others and 0 in keys else None,
         same_answer=len(set(keys.values())) == 1 if len(keys) > 1 else None,
         distinct_answers=len(set(keys.values())) if keys else None,
+        correct=correct,
         judged=len(judged),
         right=sum(judged) / len(judged) if judged else None,
         all_right=all(judged) if judged else None,
@@ -191,13 +197,13 @@ def _distinct(analysis: Analysis, places: Iterable[int]) -> list[int]:
     return list(first.values())
 
 
-def _log_prob(analysis: Analysis, place: int) -> float:
-    trace = analysis.prompts[place].trace
-    assert trace is not None
-    return trace.log_prob
+def target_log_probs(analysis: Analysis, places: Sequence[int]) -> Float[np.ndarray, " prompt"]:
+    """log p(target) after the prompts at these places, in nats."""
+    traces = [analysis.prompts[place].trace for place in places]
+    return np.array([trace.log_prob for trace in traces if trace is not None])
 
 
-def _keys(
+def answer_keys(
     analysis: Analysis, answers: Sequence[Answer | None] | None, places: Sequence[int], match: Match
 ) -> dict[int, Hashable]:
     """What answers that count as the same have in common, by place."""
@@ -211,16 +217,22 @@ def _keys(
     return keys
 
 
-def _judged(analysis: Analysis, answers: Sequence[Answer | None] | None) -> list[bool]:
-    """Right or wrong, for every distinct answered row that expects something."""
+def judgements(
+    analysis: Analysis, answers: Sequence[Answer | None] | None, correct: Match = "contains"
+) -> dict[int, bool]:
+    """Right or wrong, by place, for every distinct answered row that expects something."""
     if answers is None:
-        return []
-    judged = []
-    pairs = list(zip(answers, (result.row.expected for result in analysis.prompts), strict=True))
-    reasons = [None if answer is not None and expected else "failed" for answer, expected in pairs]
-    for place in _compared(analysis, reasons).places:
-        answer, expected = pairs[place]
-        assert answer is not None
-        assert expected is not None
-        judged.append(is_expected(answer, expected))
-    return judged
+        return {}
+    return {
+        place: is_expected(answer, expected, correct)
+        for place in judged_answers(analysis, answers).places
+        if (answer := answers[place]) is not None and (expected := analysis.prompts[place].row.expected)
+    }
+
+
+def judged_answers(analysis: Analysis, answers: Sequence[Answer | None] | None) -> Compared:
+    """The rows whose answer is compared with the expected one."""
+    if answers is None:
+        return Compared((), LeftOut())
+    pairs = zip(answers, (result.row.expected for result in analysis.prompts), strict=True)
+    return _compared(analysis, [None if answer is not None and expected else "failed" for answer, expected in pairs])

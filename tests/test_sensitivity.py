@@ -10,13 +10,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from analysis.answers_match import CHOICES
 from analysis.explore import Caches, analyse, answers_of
 from analysis.model import assemble
 from analysis.prompts import PromptSet, Variant
 from analysis.responses import response_log_probs, response_scores
 from analysis.results import Analysis, Answer, ModelCard, PromptResult, Target, Tokens, Trace
 from analysis.scoring import score
-from analysis.sensitivity import LeftOut, compared, cps, posix, sensitivity
+from analysis.sensitivity import LeftOut, compared, cps, judgements, posix, sensitivity
 from tests import tiny
 
 REFERENCE = Path(__file__).parents[2] / "shared" / "reference"
@@ -163,6 +164,25 @@ def test_without_an_expected_answer_nothing_is_judged():
 def test_answers_are_compared_by_the_chosen_match(match, rate):
     prompts = paraphrases("a", "b", "c", expected="here")
     assert answered(prompts, "Yes here\nx", "yes here\ny", "Yes there\nz", match=match).flip_rate == rate
+
+
+@pytest.mark.parametrize(
+    ("choice", "right"),
+    [
+        ("exact", [True, False, False, False]),
+        ("case-folded", [True, True, False, False]),
+        ("first token", [True, True, True, False]),
+        ("contains", [True, True, True, True]),
+    ],
+)
+def test_correctness_is_judged_by_the_chosen_match(choice, right):
+    prompts = paraphrases("a", "b", "c", "d", expected="Paris")
+    texts = ("Paris", "paris \nRome", "Paris is it", "It is Paris")
+    given = analysis_of(prompts, *[0.5] * 4), [answer(text) for text in texts]
+    assert list(judgements(*given, CHOICES[choice]).values()) == right
+    found = sensitivity(*given, correct=CHOICES[choice])
+    assert (found.correct, found.right) == (CHOICES[choice], sum(right) / 4)
+    assert found.flip_rate == sensitivity(*given).flip_rate
 
 
 def test_a_label_inside_another_is_not_found():
