@@ -35,7 +35,8 @@ def text_edits(a: str, b: str) -> tuple[TextEdit, ...]:
     places = [(h.a_start, h.a_end, h.b_start, h.b_end) for h in word_diff(a, b) if h.op != "equal"]
     a_cuts, b_cuts = _word_cuts(a), _word_cuts(b)
     whole: list[tuple[int, int, int, int]] = []
-    for (a_start, a_end, b_start, b_end), ceiling in zip(places, [*(p[0] for p in places[1:]), len(a)], strict=True):
+    ceilings = [*(place[0] for place in places), len(a)][1:]
+    for (a_start, a_end, b_start, b_end), ceiling in zip(places, ceilings, strict=True):
         floor = whole[-1][1] if whole else 0
         while a_start > floor and not (a_start in a_cuts and b_start in b_cuts):
             a_start, b_start = a_start - 1, b_start - 1

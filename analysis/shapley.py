@@ -81,7 +81,7 @@ def sampled(value_of: ValueOf, players: int, pairs: int, seed: int) -> Sampled:
 
 
 def _players(table: Float[np.ndarray, " coalition"]) -> int:
-    players = len(table).bit_length() - 1
+    players = max(len(table).bit_length() - 1, 0)
     if len(table) != 1 << players or players < 1:
         raise ValueError(f"a table of {len(table)} values is not one of all coalitions: 2, 4, 8, …")
     return players
