@@ -205,7 +205,7 @@ def test_a_row_that_failed_is_refused() -> None:
 
 def test_a_mixture_that_is_too_long_is_refused_with_a_sentence() -> None:
     """Each of the two fits into 256 tokens, both of their long parts together do not."""
-    before, after = "xyz " * 40, " uvw" * 40
+    before, after = "xyz" * 50 + " ", " " + "uvw" * 50
     with pytest.raises(
         EditError, match=r"a mixture of the reference and rewording 1 has \d+ tokens; tiny reads at most 256"
     ):
