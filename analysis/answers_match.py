@@ -15,12 +15,12 @@ CHOICES: dict[str, Match] = {
     "first token": "first token",
     "contains": "contains",
 }
-#: What each match compares, as the end of "an answer is right where …" and "two answers are the same where …".
+#: What each match compares, as the end of "answers are compared by …".
 SAYS: dict[Match, str] = {
-    "first line": "its first line that is not blank agrees, upper and lower case and punctuation at the ends aside",
-    "first token": "its first token agrees, or begins the expected answer, upper and lower case and blanks aside",
-    "whole text": "all of it agrees exactly, blanks at the ends aside",
-    "contains": "it holds the expected answer as whole words, upper and lower case aside",
+    "first line": "their first line that is not blank, without regard to case and to punctuation at its ends",
+    "first token": "their first token, which may begin the expected answer, without regard to case and blanks",
+    "whole text": "all of their text, exactly, only blanks at its ends aside",
+    "contains": "whether they hold the expected answer as whole words, without regard to case",
 }
 
 

@@ -113,12 +113,12 @@ def half_widths(scores: Sequence[float] | Float[np.ndarray, " prompt"], delta: f
 def resamplings(
     scores: Sequence[float] | Float[np.ndarray, " prompt"], epsilon: float, delta: float = 0.05
 ) -> int | None:
-    """The smallest n whose mean of n scores is within ε of the mean of all N with probability 1 − δ; None below two.
+    """The smallest n whose mean of n scores is within ε of the mean of all N with probability 1 − δ.
 
-    1: the scores hardly differ; N: only all of them will do. See `half_widths`.
+    None below two scores, or where one is not finite. 1: the scores hardly differ; N: only all of them will do. See `half_widths`.
     """
     widths = half_widths(scores, delta)
-    if len(widths) < 2:
+    if len(widths) < 2 or not np.isfinite(widths).all():
         return None
     return int(np.argmax(widths <= epsilon)) + 1
 
@@ -131,7 +131,7 @@ def resamplings_of_many(
     s has divisor N − 1. None below two scores.
     """
     values = np.asarray(scores, dtype=np.float64)
-    if len(values) < 2:
+    if len(values) < 2 or not np.isfinite(values).all():
         return None
     return max(1, math.ceil((normal_quantile(delta) * values.std(ddof=1) / epsilon) ** 2))
 

@@ -16,6 +16,7 @@ import numpy as np
 from jaxtyping import Float
 
 from analysis.answers_match import Match, answer_key, is_expected
+from analysis.metrics import mean_of_pairs
 from analysis.results import Analysis, Answer
 
 
@@ -127,11 +128,14 @@ def posix(log_probs: Float[np.ndarray, "prompt prompt"], lengths: Sequence[int])
     `log_probs[i, j]` is log P(response j | prompt i) and L_j the length of response j in tokens, its
     end token included: the paper's formula. None for fewer than two prompts.
     """
-    n = len(log_probs)
-    if n < 2:
-        return None
-    moved = np.abs(log_probs - np.diagonal(log_probs)) / np.asarray(lengths, dtype=np.float64)
-    return float(moved.sum() / (n * (n - 1)))
+    return mean_of_pairs(moved_per_token(log_probs, lengths))
+
+
+def moved_per_token(
+    log_probs: Float[np.ndarray, "prompt prompt"], lengths: Sequence[int]
+) -> Float[np.ndarray, "prompt prompt"]:
+    """|log P(y_j|x_i) − log P(y_j|x_j)| / L_j at [i, j], in nats per token: what POSIX is the mean of."""
+    return np.abs(log_probs - np.diagonal(log_probs)) / np.asarray(lengths, dtype=np.float64)
 
 
 def cps(scores: Float[np.ndarray, " prompt"]) -> float:
