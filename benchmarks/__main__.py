@@ -10,7 +10,7 @@ from pathlib import Path
 import torch
 
 from analysis.model import LanguageModel, ModelSpec, load
-from benchmarks import engine, memory, startup
+from benchmarks import engine, memory, responses, startup
 from benchmarks.measure import Measure
 
 Group = Callable[[LanguageModel], Iterator[Measure]]
@@ -19,6 +19,7 @@ GROUPS: dict[str, Group] = {
     "edit": engine.after_one_edit,
     "patch": engine.patching,
     "scaling": engine.scaling,
+    "responses": responses.response_matrix,
     "load": lambda lm: startup.load_time(),
     "start": lambda lm: startup.first_chart(),
     "memory": lambda lm: memory.peaks(),
