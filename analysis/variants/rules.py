@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from analysis.tokens import graphemes
-from analysis.variants import surface
+from analysis.variants import contractions, layout, numerals, surface, typos
 from analysis.variants.results import Edit, Generated, Proposal, applied
 from analysis.variants.source import Change, OptionContext, Refused, Source
 from analysis.variants.spans import LINE_BREAK, Class, Span, classified, protected_spans
@@ -66,6 +66,44 @@ RULES: tuple[Rule, ...] = (
         "misalignment",
         surface.whitespace,
         breaks=True,
+    ),
+    Rule(
+        "format",
+        "format",
+        "Exchanges separators, joiners and the look of labels of fields and options.",
+        "misalignment",
+        layout.format_,
+        lifts=("option", "number"),
+    ),
+    Rule(
+        "option order",
+        "option order",
+        "Puts the answer options in another order; the expected answer follows.",
+        "misalignment",
+        layout.option_order,
+        lifts=("option", "number", "quote", "address"),
+    ),
+    Rule(
+        "typo",
+        "typo",
+        "Makes a slip of the keyboard in a longer word; names, numbers and negations are spared.",
+        "modification",
+        typos.typos,
+    ),
+    Rule(
+        "contraction",
+        "contraction",
+        "Writes English contractions out (don't, do not) or draws words together.",
+        "misalignment",
+        contractions.contractions,
+    ),
+    Rule(
+        "numerals",
+        "numerals",
+        "Writes numbers in words or in digits, thousands with or without commas.",
+        "modification",
+        numerals.numerals,
+        lifts=("number",),
     ),
 )
 

@@ -62,7 +62,7 @@ def _cased(text: str, start: int, end: int, change: str) -> Piece:
     return start, end, after
 
 
-_FINAL = re.compile(r"(?:[.!?:,;…]|[。！？：，；])+$")
+_FINAL = re.compile(r"(?:[.!?:,;…]|[。！？：，；؟])+$")
 _SAME = {
     ".": ["", "!", "…", " ."],
     "!": [".", "", "!!", " !"],
@@ -98,6 +98,11 @@ def final_punctuation(source: Source, rng: random.Random) -> Iterator[Change]:
         if not text[:start].strip():
             after = [mark for mark in after if mark]
         return shuffled((Change(((start, end, mark),)) for mark in after), rng)
+    closing = next((span.kind for span in source.spans if span.end == end and span.kind in ("code", "placeholder")), "")
+    if closing:
+        raise Refused(
+            f"the text ends in {'code' if closing == 'code' else 'a placeholder'}, to which a mark would be added"
+        )
     last = text[end - 1 : end]
     if not (last.isalnum() or last in ")]}\"'”’»」%>`" or regex.match(r"\p{M}|\p{Lo}", last)):
         raise Refused(f"the text ends in {last!r}, where a final mark would change what is said")

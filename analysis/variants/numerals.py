@@ -1,0 +1,106 @@
+"""Numbers in digits and in words."""
+
+import random
+import re
+from collections.abc import Iterator
+
+from analysis.variants.source import Change, Piece, Refused, Source, combined
+
+_UNITS = tuple(
+    (
+        "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen"
+        " eighteen nineteen"
+    ).split()
+)
+_TENS = ("twenty", "thirty", "forty", "fifty", "sixty", "seventy", "eighty", "ninety")
+_SIGNS = {"+": "plus", "-": "minus", "−": "minus", "*": "times", "×": "times", "/": "divided by", "÷": "divided by"}
+_SUM = re.compile(
+    r"(?<![\w.,+\-*/×÷=()])(?<!\w )\d{1,3}(?: [+\-−*×/÷] \d{1,3}){1,6}(?![\w(])(?![.,]\d)(?! [+\-−*×/÷^(])"
+)
+_NUMBER = re.compile(
+    r"(?<![\w.,:/\-–+$€£¥#%'’@])(?<![$€£¥#] )\d{1,3}(?![\w:/%°'’])(?![.,\-–]\w)(?! ?[%°])(?! \d)(?![.)](?:\s|$))"
+)
+_LONG = re.compile(r"(?<![\w.,:/\-+$€£¥#])(?:\d{1,3}(?:,\d{3})+|\d{5,15})(?![\w:/%])(?![.,\-]\d)")
+_WORD = re.compile(
+    rf"(?<![\w\-])(?:(?:{'|'.join(_TENS)})(?:-(?:{'|'.join(_UNITS[1:10])}))?"
+    rf"|{'|'.join(sorted(_UNITS, key=len, reverse=True))})(?![\w\-])",
+    re.IGNORECASE,
+)
+#: Nouns that "one" may count; elsewhere it may be a pronoun.
+_COUNTED = re.compile(
+    r" (?:word|sentence|paragraph|line|letter|example|number|digit|bullet|item|answer|token|page|colou?r|phrase)\b",
+    re.I,
+)
+_MIXED = re.compile(r" (?:hundred|thousand|million|billion|and a half|dozen|half|third|quarter)", re.I)
+
+
+def numerals(source: Source, rng: random.Random) -> Iterator[Change]:
+    """Whole numbers up to 999 in words or digits, sums in words, thousands with or without commas.
+
+    Lifts "number" for these. Numbers that are a part of something stay: decimals, dates, years, units with a sign,
+    versions, labels ("Sentence 1"), and "one" where it counts nothing.
+    """
+    text = source.text
+    places: list[list[list[Piece]]] = []
+    allowed = source.protected({"number"})
+    english = source.is_english or re.search(r"[^\W\d_]", text) is None
+    sums = [match for match in _SUM.finditer(text) if english and allowed.free(*match.span())]
+    for match in sums:
+        terms = re.findall(r"\d+|[^\d ]", match[0])
+        words = " ".join(_SIGNS.get(term) or in_words(int(term)) for term in terms)
+        places.append([[(*match.span(), words)]])
+    inside = [match.span() for match in sums]
+    for match in _NUMBER.finditer(text):
+        if not english or any(start <= match.start() < end for start, end in inside) or not allowed.free(*match.span()):
+            continue
+        before = re.search(r"(\S+)[ ]$", text[max(0, match.start() - 30) : match.start()])
+        label = (
+            before is not None and before[1][0].isupper() and not source.starts_sentence(match.start() - len(before[0]))
+        )
+        named = before is not None and re.fullmatch(r"[A-Z][a-z]+", before[1]) is not None
+        operator = re.search(r"[=<>^+*×÷/]\s*$", text[max(0, match.start() - 3) : match.start()]) or re.match(
+            r" ?[+*×÷/^=<>−-] ?\d", text[match.end() : match.end() + 4]
+        )
+        if not label and not named and not operator and (match[0] == "0" or not match[0].startswith("0")):
+            words = in_words(int(match[0]))
+            if source.starts_sentence(match.start()) and text[: match.start()].rstrip()[-1:] not in (":", "："):
+                words = words[0].upper() + words[1:]
+            places.append([[(*match.span(), words)]])
+    for match in _LONG.finditer(text):
+        if allowed.free(*match.span()):
+            plain = match[0].replace(",", "")
+            after = plain if "," in match[0] else f"{int(plain):,}"
+            if match[0].startswith("0"):
+                continue
+            places.append([[(*match.span(), after)]])
+    for match in _WORD.finditer(text) if english else ():
+        after = text[match.end() : match.end() + 20]
+        if (
+            source.free(*match.span())
+            and not _MIXED.match(after)
+            and not re.search(r"\b(?:hundred|thousand)(?: and)? $", text[max(0, match.start() - 20) : match.start()])
+            and (match[0].casefold() != "one" or _COUNTED.match(after))
+            and (match[0].islower() or source.starts_sentence(match.start()))
+        ):
+            places.append([[(*match.span(), str(_value(match[0])))]])
+    if not places:
+        raise Refused("the text has no number that can be written another way safely")
+    places.sort(key=lambda place: place[0][0][0])
+    return combined(places, rng)
+
+
+def in_words(number: int) -> str:
+    """0 to 999 in English."""
+    if number < 20:
+        return _UNITS[number]
+    if number < 100:
+        tens, unit = divmod(number, 10)
+        return _TENS[tens - 2] + (f"-{_UNITS[unit]}" if unit else "")
+    hundreds, rest = divmod(number, 100)
+    return f"{_UNITS[hundreds]} hundred" + (f" and {in_words(rest)}" if rest else "")
+
+
+def _value(words: str) -> int:
+    first, _, unit = words.casefold().partition("-")
+    tens = (_TENS.index(first) + 2) * 10 if first in _TENS else _UNITS.index(first)
+    return tens + (_UNITS.index(unit) if unit else 0)
