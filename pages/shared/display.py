@@ -75,6 +75,11 @@ def notes(found: Sequence[Note]) -> None:
             st.text(note.text, width="stretch")
 
 
+def warning(sentence: str) -> None:
+    """One sentence about what is in doubt."""
+    notes((Note("warning", sentence),))
+
+
 def error(sentence: str) -> None:
     """One sentence about what cannot be done."""
     notes((Note("error", sentence),))

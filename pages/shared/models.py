@@ -16,6 +16,8 @@ _SPEC = "model spec"
 _WANTED = "wanted model"
 _ERROR = "model error"
 _OTHER = "another model"
+_SECOND = "second model spec"
+_SECOND_ERROR = "second model error"
 
 
 @dataclass(frozen=True, eq=False)
@@ -90,7 +92,7 @@ def current() -> Loaded:
     except ModelError as error:
         _say_error(str(error))
         st.button("Try again", key="retry model")
-        _picker()
+        _picker(ask_for)
         st.stop()
         raise  # st.stop() never returns; this tells the type checker so
 
@@ -113,55 +115,83 @@ def draw(loaded: Loaded) -> None:
     popover = st.popover("Change model", key="model picker", icon=":material/swap_horiz:", on_change="rerun")
     if popover.open:
         with popover:
-            _picker()
+            _picker(ask_for)
 
 
-def _say_error(sentence: str) -> None:
+def second() -> Loaded | None:
+    """The model that the session's is compared with, and its picker; None before one was chosen and loaded."""
+    spec = st.session_state.get(_SECOND)
+    made = None
+    if spec is not None:
+        try:
+            made = _loaded(spec)
+        except ModelError as error:
+            st.session_state[_SECOND_ERROR] = str(error)
+            st.session_state.pop(_SECOND)
+    if (error := st.session_state.get(_SECOND_ERROR)) is not None:
+        _say_error(error, "second model error")
+    popover = st.popover(
+        "Choose a second model" if made is None else "Another second model", key="second model picker",
+        icon=":material/swap_horiz:", on_change="rerun",
+    )  # fmt: skip
+    if popover.open:
+        with popover:
+            _picker(_compare_with, "second ")
+    return made
+
+
+def _compare_with(spec: ModelSpec) -> None:
+    st.session_state[_SECOND] = spec
+    st.session_state.pop(_SECOND_ERROR, None)
+
+
+def _say_error(sentence: str, key: str = "model error") -> None:
     """An error box whose text is literal."""
-    with st.container(border=True, key="model error"):
+    with st.container(border=True, key=key):
         st.text(f"The model was not loaded: {sentence}.")
 
 
-def _picker() -> None:
+def _picker(load_it: Callable[[ModelSpec], None], name: str = "") -> None:
+    """What to load; `name` begins the keys of its fields, so that two pickers can stand on a page."""
     embedded = {model.key: model for model in default_model.EMBEDDED}
     choice = st.selectbox(
         "Model",
         [*embedded, _OTHER],
         format_func=lambda key: embedded[key].name if key in embedded else "Hugging Face id, folder or GGUF file",
-        key="model choice",
+        key=f"{name}model choice",
     )
     accept = False
     source = choice
     if choice == _OTHER:
         where = "id (org/name), folder or .gguf file" if local_models_allowed() else "id (org/name)"
-        source = st.text_input(f"Model {where}", key="model source").strip()
+        source = st.text_input(f"Model {where}", key=f"{name}model source").strip()
         st.text("Only safetensors and GGUF weights are read, and no code of a model is run.")
     elif embedded[choice].needs_consent:
         st.text(embedded[choice].licence_note)
-        _terms(embedded[choice])
-        accept = st.checkbox("I accept these terms", key="accept terms")
-    dtype = st.selectbox("Precision", ["auto", *DTYPES], key="model dtype")
-    device = st.selectbox("Device", ["auto", "cpu", "cuda", "mps"], key="model device")
+        _terms(embedded[choice], name)
+        accept = st.checkbox("I accept these terms", key=f"{name}accept terms")
+    dtype = st.selectbox("Precision", ["auto", *DTYPES], key=f"{name}model dtype")
+    device = st.selectbox("Device", ["auto", "cpu", "cuda", "mps"], key=f"{name}model device")
     ready = bool(source) and (choice == _OTHER or not embedded[choice].needs_consent or accept)
     st.button(
         "Load",
-        key="load model",
+        key=f"{name}load model",
         disabled=not ready,
-        on_click=ask_for,
+        on_click=load_it,
         args=(ModelSpec(source or "", dtype, device, accept_terms=accept),),
     )
 
 
-def _terms(model: default_model.EmbeddedModel) -> None:
+def _terms(model: default_model.EmbeddedModel, name: str) -> None:
     """The terms in full, on demand: they come with a small package of their own."""
-    if not st.toggle("Show the terms of use", key="show terms"):
+    if not st.toggle("Show the terms of use", key=f"{name}show terms"):
         return
     try:
         text = _terms_text(model.key)
     except default_model.DefaultModelError as error:
         st.text(str(error))
         return
-    with st.container(height=320, key="terms"):
+    with st.container(height=320, key=f"{name}terms"):
         st.text(text)
 
 

@@ -163,6 +163,7 @@ function drawCell(entry, strip, theme) {
     greyed,
     failed: data.scores && score === null && !greyed,
     hatched: data.hatched && score !== null && !greyed,
+    protected: entry.protected,
   };
   for (const [name, on] of Object.entries(flags)) if (on) cell.classList.add(name);
   paint(cell, score === null || greyed ? theme.neutral : background(score, data.scale, theme), theme);
@@ -263,6 +264,7 @@ function notes(entry) {
   if (parts.some((part) => part[2] === "added")) found.push("differs from the reference");
   for (const [, missing, mark] of parts) if (mark === "missing") found.push(`missing here: “${missing}”`);
   if (entry.control) found.push("control token");
+  if (entry.protected) found.push("protected");
   if (entry.role === "added") found.push("added by the tokenizer");
   else if (entry.role) found.push(entry.locked ? `${entry.role}, locked` : entry.role);
   return found;

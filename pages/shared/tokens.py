@@ -58,6 +58,7 @@ def strip(
     greyed: Collection[int] = (),
     hatched: bool = False,
     reference: str | None = None,
+    protected: Collection[int] = (),
     label: str = "Tokens",
 ) -> int | None:
     """Draw the tokens; returns the selected one (the first token of its cell), or None.
@@ -66,7 +67,7 @@ def strip(
     neutral at 0. `labels` say what negative and positive scores do (`legend_words`). `greyed` tokens
     have no colour and are in no cell's sum. `hatched` says that the scores did not converge. Where
     `reference` is given, what differs from that text is underlined, and a mark stands where
-    something of it is missing. `label` names the strip to a screen reader.
+    something of it is missing. `protected` tokens are framed. `label` names the strip to a screen reader.
 
     Left to itself, the strip keeps its selection as long as its tokens stay the same. A page that
     keeps it passes `selected`: then the result is `selected`, but the user's new choice (None when
@@ -89,7 +90,7 @@ def strip(
         "unit": unit,
         "magnitude": view == "magnitude",
         "hatched": hatched,
-        "lines": _lines(tokens, groups, _changes(reference, tokens.text)),
+        "lines": _lines(tokens, groups, _changes(reference, tokens.text), frozenset(protected)),
         **_scored(groups, scores, view, frozenset(greyed), scale),
     }
     _component(
@@ -180,7 +181,9 @@ def _hunks(reference: str, text: str) -> tuple[Hunk, ...]:
     return word_diff(reference, text)
 
 
-def _lines(tokens: Tokens, groups: Sequence[Cell], changes: _Changes | None) -> list[dict[str, Any]]:
+def _lines(
+    tokens: Tokens, groups: Sequence[Cell], changes: _Changes | None, protected: frozenset[int]
+) -> list[dict[str, Any]]:
     """The cells by line, with what is needed to draw and name them; what is as usual is left out."""
     names = {found.position: f"{found.code_point} {found.name}" for found in invisible_characters(tokens.text)}
     named_roles = any(role not in ("text", "added") for role in tokens.roles)
@@ -196,6 +199,8 @@ def _lines(tokens: Tokens, groups: Sequence[Cell], changes: _Changes | None) -> 
             entry = _entry(tokens, cell, names, changes)
             if level:
                 entry["level"] = level
+            if not protected.isdisjoint(cell.tokens):
+                entry["protected"] = True
             if named_roles and cell.role not in (role_before, "added"):
                 role_before = cell.role
                 entry["marker"] = {"text": "prompt", "turn": "earlier turn"}.get(cell.role, cell.role)

@@ -69,7 +69,7 @@ if now != kept:
     st.session_state.kept = now
     st.rerun()
 st.text(f"kept: {kept}")
-tokens.strip(hostile, key="unscored", label="Without scores")
+tokens.strip(hostile, key="unscored", protected=[1, 2], label="Without scores")
 directions = byte_tokens(TWO_DIRECTIONS, 1)
 tokens.strip(directions, scores_of(directions), key="directions", labels=words, label="Two directions")
 unknown = scores_of(reference)

@@ -278,3 +278,10 @@ def test_strips_run_without_a_browser_too():
     app = AppTest.from_file(str(APP), default_timeout=60).run()
     assert not app.exception
     assert not app.run().exception
+
+
+def test_protected_tokens_are_framed_and_say_so(drawn):
+    cell = token(drawn, "Without scores", 1)
+    assert "protected" in cell.get_attribute("aria-label")
+    assert cell.evaluate("cell => getComputedStyle(cell).boxShadow").startswith("rgb")
+    assert "protected" not in token(drawn, "Without scores", 0).get_attribute("aria-label")
