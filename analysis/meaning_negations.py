@@ -1,0 +1,95 @@
+"""The negations of a text: English ones, contracted or not, and the commonest of some other languages."""
+
+from collections import Counter
+from dataclasses import dataclass
+
+import regex
+
+from analysis.meaning_text import difference, quoted
+
+_VERBS = (
+    "do|does|did|is|are|am|was|were|ca|could|should|would|wo|must|has|have|had|need|ai|might|may|sha|ought|dare|are"
+)
+#: Negations by what is counted as the same word; texts are small letters with straight apostrophes.
+_CUES = regex.compile(
+    rf"""(?<!\w)(?:
+        (?P<not> not | cannot | (?:{_VERBS})n't
+          | (?:does|did|is|are|was|were|could|should|would|has|have|had)nt | dont | cant | wont )
+      | (?P<never> never ) | (?P<without> without ) | (?P<unless> unless ) | (?P<neither> neither )
+      | (?P<no> no(?!\.\s?\d)(?:\sone)? | none | nothing | nobody | nowhere )
+      | (?P<except> except(?:ing|ed|ion|ions)? | apart\sfrom | other\sthan | aside\sfrom
+          | (?<=nothing\s|anything\s|anyone\s|everything\s|everyone\s|none\s|all\s|one\s)but )
+      | (?P<foreign> nicht | kein\w{{0,2}} | nie | niemals | nichts | niemand | ohne
+          | pas | jamais | rien | aucune?s? | sans | nunca | jamás | ningun[ao] | ningún | nadie | tampoco
+          | non(?!-) | senza | nessun[aoi]? | niente | não | nenhuma? | niet | geen | nooit | zonder
+          | inte | aldrig | ikke | не | нет | никогда | без )
+    )(?!\w)""",
+    regex.VERBOSE,
+)
+#: Where such a word negates nothing: answers, polite forms, tag questions, "not only … but".
+_NONE = regex.compile(
+    rf"""(?<!\w)(?:
+        yes(?:\W{{1,3}}|\W{{1,3}}or\W{{1,3}}|\W{{1,3}}and\W{{1,3}})no | no(?:\W{{1,3}}|\W{{1,3}}or\W{{1,3}}|\W{{1,3}}and\W{{1,3}})yes
+      | not\s(?:only|just|merely|simply) | whether\sor\snot | or\snot(?=\s*(?:$|[?.!,;:)])) | no\sdoubt
+      | why\s(?:not | (?:don't|do\snot)\s(?:you|we)) | (?:could|can|would|wo|ca|do)n't\syou
+      | if\s(?:you\s(?:don't|do\snot)\smind | it\s?(?:'s|\sis)\snot\stoo\s\w+ | it\sisn't\stoo\s\w+)
+      | (?<=,\s?)(?:{_VERBS})n't\s(?:it|you|they|he|she|we|i|there)(?=\s*\?)
+    )(?!\w)""",
+    regex.VERBOSE,
+)
+#: Words that may stand for one negation: "the opposite of hot" and "not hot", "avoid" and "do not".
+_OPPOSITE = regex.compile(
+    r"(?<!\w)(?:opposites?|antonyms?|contrary|reverse|inverse|unlike|avoid(?:ing|s)?|refrain(?:ing)?|omit(?:ting)?"
+    r"|exclud(?:e|es|ed|ing)|lack(?:s|ing)?|instead of|rather than|forbidden|prohibited|fail(?:s|ed)?|false|wrong"
+    r"|incorrect|untrue|impossible|unable|invalid|unclear|unknown|unlikely|illegal|hardly|rarely|seldom|barely"
+    r"|skip|leave out|leaving out|ignore|stop|gegenteil|contraire|contrario)(?!\w)"
+)
+#: "Reply only with X" is "do not reply with anything except X": two negations, or none.
+_ONLY = regex.compile(r"(?<!\w)(?:only|solely|exclusively|nur|seulement|uniquement|solamente|solo)(?!\w)")
+
+
+@dataclass(frozen=True)
+class Negations:
+    """How often a text negates, with the words by which it does, and what may stand for a negation."""
+
+    cues: Counter[str]
+    words: dict[str, str]  # a cue's first spelling
+    opposites: int
+    only: int
+
+
+def negations(text: str) -> Negations:
+    """The negations of a `meaning_text.plain` text."""
+    text = _NONE.sub(" ", text.casefold())
+    cues: Counter[str] = Counter()
+    words: dict[str, str] = {}
+    for match in _CUES.finditer(text):
+        cue = match.lastgroup or ""
+        name = match[0] if cue in ("no", "foreign") else cue
+        cues[name] += 1
+        words.setdefault(name, match[0])
+    return Negations(cues, words, len(_OPPOSITE.findall(text)), len(_ONLY.findall(text)))
+
+
+def compare(reference: str, variant: str) -> str | None:
+    """Which negations are added or missing, as a clause; None where both texts negate as often.
+
+    Every negation counts, so that a second one in the same sentence is found. Which word negates does not
+    matter: "never" may become "do not".
+    """
+    one, other = negations(reference), negations(variant)
+    more = other.cues.total() - one.cues.total()
+    if more == 0 or _stands_for(more, one, other) or _stands_for(-more, other, one):
+        return None
+    first, second = (one, other) if more > 0 else (other, one)
+    surplus = list((second.cues - first.cues).elements())[: abs(more)]
+    shown = [quoted(second.words[cue]) for cue in surplus]
+    return difference([], shown) if more > 0 else difference(shown, [])
+
+
+def _stands_for(more: int, one: Negations, other: Negations) -> bool:
+    """Whether the `more` negations of `other` are what `one` says with "opposite" or "only"."""
+    if more <= 0:
+        return False
+    opposites, only = max(0, one.opposites - other.opposites), max(0, one.only - other.only)
+    return any(more == a + 2 * b for a in range(opposites + 1) for b in range(only + 1))
