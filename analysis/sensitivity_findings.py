@@ -4,11 +4,13 @@ from collections.abc import Sequence
 
 from analysis.answer_groups import BLANK, ENDS_AT_ONCE, AnswerGroup, groups
 from analysis.answers_match import Match, answer_key, is_expected
+from analysis.charts.words import signed
 from analysis.findings import nats, quoted
 from analysis.results import Analysis, Answer
 from analysis.sensitivity import Sensitivity, answer_keys, compared_answers, sensitivity
 from analysis.sensitivity_metric import omitted
 from analysis.text import percent
+from analysis.two_models import TwoModels
 
 
 def finding(
@@ -142,3 +144,35 @@ def _apart(analysis: Analysis, answers: Sequence[Answer | None] | None, match: M
     if len(controls) == 1:
         return f" The control {'changes' if changed else 'does not change'} the answer."
     return f" {changed} of {len(controls)} controls change{'s' if changed == 1 else ''} the answer."
+
+
+def on_two_models(found: TwoModels) -> str:
+    """Whether the same wordings help and harm both models."""
+    names = f"{quoted(found.first.name)} and {quoted(found.second.name)}"
+    parts = [_effects(found, names)]
+    if found.first.posix is not None and found.second.posix is not None:
+        parts.append(f"POSIX {found.first.posix:.2f} and {found.second.posix:.2f} nats per token")
+    if found.first.flip_rate is not None and found.second.flip_rate is not None:
+        shares = f"{100 * found.first.flip_rate:.0f} % and {100 * found.second.flip_rate:.0f} %"
+        parts.append(f"{shares} of the rewordings change the answer")
+    caution = ""
+    if not found.same_target:
+        caution = (
+            f" The targets differ ({quoted(found.first.target)} and {quoted(found.second.target)}), so these are not changes of"
+            " one thing: type a target."
+        )
+    return f"{'; '.join(parts)}.{caution}"
+
+
+def _effects(found: TwoModels, names: str) -> str:
+    if found.n == 0:
+        return f"No rewording has a comparable effect on both {names}"
+    same = f"{found.same_direction} of {found.n} rewordings move log p(target) the same way on {names}"
+    if found.correlation is None:
+        return f"{same}; too few, or too equal, for a rank correlation"
+    rho = found.correlation
+    words = "hardly agree" if abs(rho) < 0.3 else "partly agree" if rho < 0.7 else "agree closely"
+    if rho <= -0.3:
+        words = "are opposite"
+    ends = f"; 95 %: {signed(found.interval[0])} to {signed(found.interval[1])}" if found.interval else ""
+    return f"{same}; the effects {words} (rank correlation {signed(rho)} over {found.n}{ends})"
