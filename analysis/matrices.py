@@ -9,8 +9,8 @@ import numpy as np
 from jaxtyping import Float
 
 from analysis.divergence import Logs
-from analysis.responses import ResponseScores
 from analysis.results import Analysis
+from analysis.sensitivity import ResponseScores
 
 Kind = Literal["delta", "jsd", "response"]
 

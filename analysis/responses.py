@@ -1,7 +1,6 @@
 """Every prompt's answer scored after every prompt: what POSIX is computed from."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 from jaxtyping import Float
@@ -9,23 +8,10 @@ from jaxtyping import Float
 from analysis.model import LanguageModel
 from analysis.results import Analysis, Answer
 from analysis.scoring import ScoreCache, score
-from analysis.sensitivity import compared, posix
+from analysis.sensitivity import ResponseScores, compared
 
 Report = Callable[[float], object]
 Ids = tuple[int, ...]
-
-
-@dataclass(frozen=True, eq=False)
-class ResponseScores:
-    """log P(response j | prompt i) for the prompts that are compared."""
-
-    places: tuple[int, ...]  # of the prompts, in `Analysis.prompts`; response j is prompt j's
-    lengths: tuple[int, ...]  # tokens of each response, an end token included
-    log_probs: Float[np.ndarray, "prompt prompt"]  # nats, summed over the response's tokens
-
-    @property
-    def posix(self) -> float | None:
-        return posix(self.log_probs, self.lengths)
 
 
 def response_scores(

@@ -75,6 +75,19 @@ class Sensitivity:
     any_right: bool | None
 
 
+@dataclass(frozen=True, eq=False)
+class ResponseScores:
+    """log P(response j | prompt i) for the prompts that are compared."""
+
+    places: tuple[int, ...]  # of the prompts, in `Analysis.prompts`; response j is prompt j's
+    lengths: tuple[int, ...]  # tokens of each response, an end token included
+    log_probs: Float[np.ndarray, "prompt prompt"]  # nats, summed over the response's tokens
+
+    @property
+    def posix(self) -> float | None:
+        return posix(self.log_probs, self.lengths)
+
+
 def sensitivity(
     analysis: Analysis,
     answers: Sequence[Answer | None] | None = None,

@@ -17,9 +17,8 @@ from analysis.metrics import (
     resamplings_of_many,
     score_differences,
 )
-from analysis.responses import ResponseScores
 from analysis.results import Analysis, Answer, CandidateScores
-from analysis.sensitivity import Sensitivity, compared, moved_per_token, sensitivity, target_log_probs
+from analysis.sensitivity import ResponseScores, Sensitivity, compared, moved_per_token, sensitivity, target_log_probs
 from analysis.sensitivity_answers import of_answers, of_candidates, of_right_answers, right_answers, right_note
 from analysis.sensitivity_metric import (
     CHATTERJEE,

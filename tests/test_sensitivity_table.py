@@ -10,9 +10,8 @@ from analysis.answer_groups import BLANK, ENDS_AT_ONCE, groups
 from analysis.divergence import jsd
 from analysis.matrices import delta_matrix, divergences, jsd_matrix, response_matrix
 from analysis.prompts import PromptSet, Variant
-from analysis.responses import ResponseScores
 from analysis.results import Answer, CandidateScores
-from analysis.sensitivity import compared, sensitivity
+from analysis.sensitivity import ResponseScores, compared, sensitivity
 from analysis.sensitivity_metric import Metric
 from analysis.sensitivity_table import metrics
 from tests.test_sensitivity import analysis_of, answer, paraphrases
