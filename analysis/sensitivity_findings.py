@@ -4,25 +4,25 @@ from collections.abc import Sequence
 
 from analysis.answer_groups import BLANK, ENDS_AT_ONCE, AnswerGroup, groups
 from analysis.answers_match import Match, answer_key, is_expected
-from analysis.charts.words import signed
 from analysis.findings import nats, quoted
 from analysis.results import Analysis, Answer
-from analysis.sensitivity import Sensitivity, answer_keys, compared_answers, sensitivity
+from analysis.sampling import Share
+from analysis.sensitivity import ResponseScores, Sensitivity, answer_keys, compared_answers, sensitivity
 from analysis.sensitivity_metric import omitted
 from analysis.text import percent
-from analysis.two_models import TwoModels
 
 
 def finding(
     analysis: Analysis,
     answers: Sequence[Answer | None] | None = None,
+    responses: ResponseScores | None = None,
     match: Match = "first line",
     correct: Match = "contains",
-    posix: float | None = None,
 ) -> str:
     """ "4 of 7 wordings answer "Paris", the other 3 give 2 other answers; 5 of 7 are right; POSIX 0.83 nats per token; …"."""
     if analysis.reference.trace is None:
         return "The reference could not be analysed, so there is nothing to compare with yet."
+    posix = responses.posix if responses else None
     figures = sensitivity(analysis, answers, match=match, correct=correct, posix=posix)
     found = groups(analysis, answers, match, correct)
     if figures.prompts < 2 and figures.answers < 2:
@@ -146,33 +146,23 @@ def _apart(analysis: Analysis, answers: Sequence[Answer | None] | None, match: M
     return f" {changed} of {len(controls)} controls change{'s' if changed == 1 else ''} the answer."
 
 
-def on_two_models(found: TwoModels) -> str:
-    """Whether the same wordings help and harm both models."""
-    names = f"{quoted(found.first.name)} and {quoted(found.second.name)}"
-    parts = [_effects(found, names)]
-    if found.first.posix is not None and found.second.posix is not None:
-        parts.append(f"POSIX {found.first.posix:.2f} and {found.second.posix:.2f} nats per token")
-    if found.first.flip_rate is not None and found.second.flip_rate is not None:
-        shares = f"{100 * found.first.flip_rate:.0f} % and {100 * found.second.flip_rate:.0f} %"
-        parts.append(f"{shares} of the rewordings change the answer")
-    caution = ""
-    if not found.same_target:
-        caution = (
-            f" The targets differ ({quoted(found.first.target)} and {quoted(found.second.target)}), so these are not changes of"
-            " one thing: type a target."
-        )
-    return f"{'; '.join(parts)}.{caution}"
+def sampled(shares: Sequence[Share | None], analysis: Analysis, temperature: float) -> str:
+    """Between which wordings the share of right samples differs most, and whether that is more than chance."""
+    known = [(share, result) for share, result in zip(shares, analysis.prompts, strict=True) if share is not None]
+    if not known:
+        return "No wording says which answer is expected, so no sample is right or wrong."
+    lowest, highest = (chosen(known, key=lambda pair: pair[0].share) for chosen in (min, max))
+    start = f"At temperature {temperature:g}, {_share(highest[0])} of the samples"
+    if len(known) == 1:
+        return f"{start} are right after {quoted(highest[1].label)} ({highest[0].right} of {highest[0].count})."
+    if lowest[0].share == highest[0].share:
+        return f"{start} are right after every one of {len(known)} wordings."
+    apart = lowest[0].high < highest[0].low
+    return (
+        f"{start} are right after {quoted(highest[1].label)} and {_share(lowest[0])} after {quoted(lowest[1].label)};"
+        f" their 95 % intervals {'do not overlap' if apart else 'overlap, so this may be chance'}."
+    )
 
 
-def _effects(found: TwoModels, names: str) -> str:
-    if found.n == 0:
-        return f"No rewording has a comparable effect on both {names}"
-    same = f"{found.same_direction} of {found.n} rewordings move log p(target) the same way on {names}"
-    if found.correlation is None:
-        return f"{same}; too few, or too equal, for a rank correlation"
-    rho = found.correlation
-    words = "hardly agree" if abs(rho) < 0.3 else "partly agree" if rho < 0.7 else "agree closely"
-    if rho <= -0.3:
-        words = "are opposite"
-    ends = f"; 95 %: {signed(found.interval[0])} to {signed(found.interval[1])}" if found.interval else ""
-    return f"{same}; the effects {words} (rank correlation {signed(rho)} over {found.n}{ends})"
+def _share(share: Share) -> str:
+    return f"{100 * share.share:.0f} %"

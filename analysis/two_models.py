@@ -9,6 +9,8 @@ from jaxtyping import Float
 from analysis import intervals
 from analysis.agreement import rank_correlation
 from analysis.answers_match import Match
+from analysis.charts.words import signed
+from analysis.findings import quoted
 from analysis.intervals import Counts, Interval
 from analysis.results import Analysis, Answer
 from analysis.sensitivity import answer_keys, compared, judgements, sensitivity
@@ -54,7 +56,7 @@ class OneModel:
 
 
 @dataclass(frozen=True)
-class TwoModels:
+class Comparison:
     """Deltas, answers and figures side by side."""
 
     first: OneModel
@@ -71,18 +73,18 @@ class TwoModels:
         return self.first.target == self.second.target
 
 
-def two_models(
+def compare(
     first: Analysis,
+    first_answers: Sequence[Answer | None] | None,
+    first_posix: float | None,
     second: Analysis,
-    first_answers: Sequence[Answer | None] | None = None,
-    second_answers: Sequence[Answer | None] | None = None,
+    second_answers: Sequence[Answer | None] | None,
+    second_posix: float | None,
     *,
-    first_posix: float | None = None,
-    second_posix: float | None = None,
     match: Match = "first line",
     correct: Match = "contains",
     seed: int = 0,
-) -> TwoModels:
+) -> Comparison:
     """Two analyses of one prompt set; each model's numbers are its own, from the target as it encodes it.
 
     Log-probs of two models over different vocabularies are not compared, only their changes and ranks.
@@ -110,7 +112,7 @@ def two_models(
         -1, 2
     )
     enough = len(deltas) >= FEWEST
-    return TwoModels(
+    return Comparison(
         _model(first, first_answers, match, correct, first_posix),
         _model(second, second_answers, match, correct, second_posix),
         rows,
@@ -170,3 +172,35 @@ def _model(
         figures.flip_rate,
         figures.right,
     )
+
+
+def finding(found: Comparison) -> str:
+    """Whether the same wordings help and harm both models."""
+    names = f"{quoted(found.first.name)} and {quoted(found.second.name)}"
+    parts = [_effects(found, names)]
+    if found.first.posix is not None and found.second.posix is not None:
+        parts.append(f"POSIX {found.first.posix:.2f} and {found.second.posix:.2f} nats per token")
+    if found.first.flip_rate is not None and found.second.flip_rate is not None:
+        shares = f"{100 * found.first.flip_rate:.0f} % and {100 * found.second.flip_rate:.0f} %"
+        parts.append(f"{shares} of the rewordings change the answer")
+    caution = ""
+    if not found.same_target:
+        caution = (
+            f" The targets differ ({quoted(found.first.target)} and {quoted(found.second.target)}), so these are not changes of"
+            " one thing: type a target."
+        )
+    return f"{'; '.join(parts)}.{caution}"
+
+
+def _effects(found: Comparison, names: str) -> str:
+    if found.n == 0:
+        return f"No rewording has a comparable effect on both {names}"
+    same = f"{found.same_direction} of {found.n} rewordings move log p(target) the same way on {names}"
+    if found.correlation is None:
+        return f"{same}; too few, or too equal, for a rank correlation"
+    rho = found.correlation
+    words = "hardly agree" if abs(rho) < 0.3 else "partly agree" if rho < 0.7 else "agree closely"
+    if rho <= -0.3:
+        words = "are opposite"
+    ends = f"; 95 %: {signed(found.interval[0])} to {signed(found.interval[1])}" if found.interval else ""
+    return f"{same}; the effects {words} (rank correlation {signed(rho)} over {found.n}{ends})"

@@ -1,17 +1,25 @@
 """The sentence over the Sensitivity page says what is there, and does not praise what is wrong."""
 
+import numpy as np
 import pytest
 
 from analysis.prompts import PromptSet, Variant
 from analysis.results import Answer
-from analysis.sensitivity_findings import finding
+from analysis.sampling import Share
+from analysis.sensitivity import ResponseScores
+from analysis.sensitivity_findings import finding, sampled
 from tests.test_sensitivity import analysis_of, answer, paraphrases
 
 
 def said(*texts: str, match="first line", posix=None, probabilities=None, **settings) -> str:
     prompts = paraphrases(*(f"wording {k}" for k in range(len(texts))), **settings)
     analysis = analysis_of(prompts, *(probabilities or [0.5] * len(texts)))
-    return finding(analysis, [answer(text) for text in texts], match, posix=posix)
+    scored = (
+        None
+        if posix is None
+        else ResponseScores((0, 1), (1, 1), np.array([[-1.0, -1.0 - posix], [-1.0 - posix, -1.0]]))
+    )
+    return finding(analysis, [answer(text) for text in texts], scored, match)
 
 
 def test_who_says_what_and_how_far_it_moves():
@@ -86,3 +94,18 @@ def test_texts_stay_in_one_line_and_short():
     assert "\n" not in found
     assert "⟨U+200B⟩" in found
     assert len(found) < 250
+
+
+def test_samples_say_between_which_wordings_they_differ_and_whether_that_is_chance():
+    given = analysis_of(paraphrases("a", "b", "c"), 0.5, 0.5, 0.5)
+    apart = [Share(9, 10, 0.6, 0.98), None, Share(1, 10, 0.02, 0.4)]
+    assert sampled(apart, given, 0.7) == (
+        'At temperature 0.7, 90 % of the samples are right after "reference" and 10 % after "rewording 2";'
+        " their 95 % intervals do not overlap."
+    )
+    assert "overlap, so this may be chance" in sampled(
+        [Share(6, 10, 0.3, 0.8), Share(4, 10, 0.2, 0.7), None], given, 1.0
+    )
+    assert "after every one of 2 wordings" in sampled([Share(10, 10, 0.7, 1), Share(10, 10, 0.7, 1), None], given, 1.0)
+    assert "(3 of 10)" in sampled([Share(3, 10, 0.1, 0.6), None, None], given, 1.0)
+    assert sampled([None] * 3, given, 1.0).startswith("No wording says")

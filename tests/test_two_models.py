@@ -9,8 +9,7 @@ from scipy import stats
 
 from analysis.prompts import PromptSet, Variant
 from analysis.results import Analysis, Target
-from analysis.sensitivity_findings import on_two_models
-from analysis.two_models import correlation_interval, two_models
+from analysis.two_models import Comparison, compare, correlation_interval, finding
 from tests.test_sensitivity import analysis_of, answer, paraphrases
 
 
@@ -23,6 +22,10 @@ def analysed(prompt_set: PromptSet, *probabilities: float | None, model: str = "
         for result in made.prompts
     ]
     return replace(made, prompts=tuple(results), model=replace(made.model, name=model))
+
+
+def two_models(one: Analysis, other: Analysis) -> Comparison:
+    return compare(one, None, None, other, None, None)
 
 
 FIVE = paraphrases("a", "b", "c", "d", "e", "f", expected="x")
@@ -87,15 +90,13 @@ def test_what_cannot_be_compared_on_both_stays_out_of_the_correlation():
 def test_answers_are_compared_with_the_same_models_reference():
     given = [analysed(FIVE, *[0.5] * 6) for _ in range(2)]
     one, other = [[answer(text) for text in texts] for texts in ("xxyyxx", "yyyxyy")]
-    found = two_models(*given, one, other, first_posix=0.25, second_posix=0.5)
+    found = compare(given[0], one, 0.25, given[1], other, 0.5)
     assert [row.first.flipped for row in found.rows] == [False, False, True, True, False, False]
     assert [row.second.flipped for row in found.rows] == [False, False, False, True, False, False]
     assert [row.second.right for row in found.rows] == [False, False, False, True, False, False]
     assert (found.first.flip_rate, found.second.flip_rate) == (pytest.approx(0.4), pytest.approx(0.2))
     assert (found.first.posix, found.second.posix) == (0.25, 0.5)
-    assert "POSIX 0.25 and 0.50 nats per token; 40 % and 20 % of the rewordings change the answer" in on_two_models(
-        found
-    )
+    assert "POSIX 0.25 and 0.50 nats per token; 40 % and 20 % of the rewordings change the answer" in finding(found)
 
 
 def test_the_interval_is_that_of_resampled_prompts():
@@ -119,11 +120,11 @@ def test_the_finding():
         analysed(FIVE, 0.5, 0.4, 0.6, 0.3, 0.7, 0.2, model="A"),
         analysed(FIVE, 0.5, 0.4, 0.6, 0.3, 0.7, 0.2, model="B"),
     )
-    found = on_two_models(two_models(one, other))
+    found = finding(two_models(one, other))
     assert found.startswith(
         '5 of 5 rewordings move log p(target) the same way on "A" and "B"; the effects agree closely'
     )
     different = replace(other, target=Target("z", (1,), ("z",), False))
-    assert "The targets differ" in on_two_models(two_models(one, different))
-    none = on_two_models(two_models(analysed(paraphrases("a"), 0.5), analysed(paraphrases("a"), 0.5)))
+    assert "The targets differ" in finding(two_models(one, different))
+    none = finding(two_models(analysed(paraphrases("a"), 0.5), analysed(paraphrases("a"), 0.5)))
     assert none.startswith("No rewording")
