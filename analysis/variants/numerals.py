@@ -6,20 +6,15 @@ from collections.abc import Iterator
 
 from analysis.variants.source import Change, Piece, Refused, Source, combined
 
-_UNITS = tuple(
-    (
-        "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen"
-        " eighteen nineteen"
-    ).split()
-)
+_TO_NINE = ("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine")
+_TEENS = ("thirteen", "fourteen", "fifteen", "sixteen", "seventeen", "eighteen", "nineteen")
+_UNITS = (*_TO_NINE, "ten", "eleven", "twelve", *_TEENS)
 _TENS = ("twenty", "thirty", "forty", "fifty", "sixty", "seventy", "eighty", "ninety")
 _SIGNS = {"+": "plus", "-": "minus", "−": "minus", "*": "times", "×": "times", "/": "divided by", "÷": "divided by"}
 _SUM = re.compile(
     r"(?<![\w.,+\-*/×÷=()])(?<!\w )\d{1,3}(?: [+\-−*×/÷] \d{1,3}){1,6}(?![\w(])(?![.,]\d)(?! [+\-−*×/÷^(])"
 )
-_NUMBER = re.compile(
-    r"(?<![\w.,:/\-–+$€£¥#%'’@])(?<![$€£¥#] )\d{1,3}(?![\w:/%°'’])(?![.,\-–]\w)(?! ?[%°])(?! \d)(?![.)](?:\s|$))"
-)
+_NUMBER = re.compile(r"(?<![\w.,:/\-–+$€£¥#%'’@])(?<![$€£¥#] )\d{1,3}(?![\w:/%°'’])(?![.,\-–]\w)(?! ?[%°])(?! \d)")
 _LONG = re.compile(r"(?<![\w.,:/\-+$€£¥#])(?:\d{1,3}(?:,\d{3})+|\d{5,15})(?![\w:/%])(?![.,\-]\d)")
 _WORD = re.compile(
     rf"(?<![\w\-])(?:(?:{'|'.join(_TENS)})(?:-(?:{'|'.join(_UNITS[1:10])}))?"
@@ -51,7 +46,12 @@ def numerals(source: Source, rng: random.Random) -> Iterator[Change]:
         places.append([[(*match.span(), words)]])
     inside = [match.span() for match in sums]
     for match in _NUMBER.finditer(text):
-        if not english or any(start <= match.start() < end for start, end in inside) or not allowed.free(*match.span()):
+        if (
+            not english
+            or opens_list_item(text, *match.span())
+            or any(start <= match.start() < end for start, end in inside)
+            or not allowed.free(*match.span())
+        ):
             continue
         before = re.search(r"(\S+)[ ]$", text[max(0, match.start() - 30) : match.start()])
         label = (
@@ -87,6 +87,11 @@ def numerals(source: Source, rng: random.Random) -> Iterator[Change]:
         raise Refused("the text has no number that can be written another way safely")
     places.sort(key=lambda place: place[0][0][0])
     return combined(places, rng)
+
+
+def opens_list_item(text: str, start: int, end: int) -> bool:
+    """Whether the number is the "1." or "1)" at the start of a line."""
+    return text[end : end + 1] in (".", ")") and text[max(0, start - 1) : start] in ("", "\n", "\r")
 
 
 def in_words(number: int) -> str:

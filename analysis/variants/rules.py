@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from analysis.tokens import graphemes
-from analysis.variants import contractions, layout, numerals, surface, typos
+from analysis.variants import contractions, controls, layout, numerals, phrases, questions, surface, synonyms, typos
 from analysis.variants.results import Edit, Generated, Proposal, applied
 from analysis.variants.source import Change, OptionContext, Refused, Source
 from analysis.variants.spans import LINE_BREAK, Class, Span, classified, protected_spans
@@ -98,11 +98,75 @@ RULES: tuple[Rule, ...] = (
         contractions.contractions,
     ),
     Rule(
+        "synonym",
+        "synonym",
+        "Puts a near-meaning word for words of instructions.",
+        "modification",
+        synonyms.synonyms,
+    ),
+    Rule(
         "numerals",
         "numerals",
         "Writes numbers in words or in digits, thousands with or without commas.",
         "modification",
         numerals.numerals,
+        lifts=("number",),
+    ),
+    Rule(
+        "courtesy",
+        "courtesy",
+        "Adds or drops a greeting, please or thanks.",
+        "misalignment",
+        phrases.courtesy,
+    ),
+    Rule(
+        "question frame",
+        "question frame",
+        "Asks the same question straight, indirectly, or with labels.",
+        "misalignment",
+        questions.question_frame,
+    ),
+    Rule(
+        "role",
+        "role",
+        "Says in front who is to answer.",
+        "misalignment",
+        phrases.role,
+    ),
+    Rule(
+        "instruction",
+        "instruction",
+        "Says how to reply, at the end or in front, or moves the instruction that is there.",
+        "misalignment",
+        phrases.instruction,
+    ),
+    Rule(
+        "clause order",
+        "clause order",
+        "Exchanges a main and a subordinate clause.",
+        "misalignment",
+        phrases.clause_order,
+    ),
+    Rule(
+        "irrelevant suffix",
+        "control",
+        "Adds a sentence that has nothing to do with the text; a control.",
+        "misalignment",
+        phrases.irrelevant,
+    ),
+    Rule(
+        "negation",
+        "negative control",
+        "Says one clause the other way round: it changes the meaning on purpose.",
+        "misalignment",
+        controls.negation,
+    ),
+    Rule(
+        "entity swap",
+        "negative control",
+        "Puts another name or number of the same kind: it changes the meaning on purpose.",
+        "modification",
+        controls.entity_swap,
         lifts=("number",),
     ),
 )

@@ -103,6 +103,19 @@ class Source:
             and words[-1] not in english.OPEN
         )
 
+    @cached_property
+    def starts_with_prose(self) -> bool:
+        """Whether a sentence can stand in front on the same line: not before code, a heading, a list or a table."""
+        if re.match(r"[#>|*\-=`~<]|\d+[.)]|[(\[]?[A-Za-z1][.)\]] ", self.text[self.start : self.start + 6]):
+            return False
+        return not any(span.kind == "code" and span.start <= self.start < span.end for span in self.spans)
+
+    @cached_property
+    def has_fields(self) -> bool:
+        """Whether the text is laid out as labels and contents, with an open label at its end or labels on two lines."""
+        labels = re.findall(r"^[ \t]*[^\W\d_][\w ]{0,30}[:：]", self.text[:20_000], re.MULTILINE)
+        return len(labels) > 1 or (len(labels) == 1 and self.text[: self.end].endswith((":", "：")))
+
     def starts_sentence(self, place: int) -> bool:
         """Whether the word at `place` is the first of a sentence, a line, or a field's content."""
         before = self.text[max(0, place - 40) : place].rstrip(" \t\"'“‘(*")

@@ -26,7 +26,9 @@ _WORDS = english.words(
     " feel feet felt left life like line link love live lives leave lease reset rest reach react read real heat head here"
     " hear heart earth tried tired post past paste part party port sport spot stop step steep sleep state stats start"
     " sort short shot shoot shut just lust dust trust test text next nest need seed feed deed died dead deal meal mean"
-    " marital martial clam calm exits exist bread beard broad board bored fried fired finds wide wife wise pint pints paint wand warn warm worm bear bare pong ping pine pins pens coat cost cast fine find fiend field filed"
+    " marital martial clam calm exits exist bread beard broad board bored fried fired finds"
+    " wide wife wise pint pints paint wand warn warm worm bear bare pong ping pine"
+    " pins pens coat cost cast fine find fiend field filed"
 )
 
 
