@@ -38,8 +38,9 @@ _OF = {name: group[0] for group in _GROUPS for name in group}
 _UNIONS = {"america": ("united", "states"), "britain": ("united", "kingdom", "great")}
 _VERB_TOO = frozenset({"polish", "turkey", "pole", "jordan", "georgia", "chile", "us", "finn"})
 
-_WORD = regex.compile(r"(?:\p{Lu}\.)+\p{Lu}?(?!\w)|\p{L}[\p{L}\p{M}\p{N}]*(?:['&]\p{L}+)*")
+_WORD = regex.compile(r"(?<![\p{L}\p{M}\p{N}])(?:(?:\p{Lu}\.)+\p{Lu}?(?!\w)|\p{L}[\p{L}\p{M}\p{N}]*(?:['&]\p{L}+)*)")
 _MENTIONS = regex.compile(r"[\p{L}\p{M}\p{N}]+(?:\.(?=\p{L}\b)[\p{L}])*")
+_JOINED = regex.compile(r"(?<!\p{L})\p{L}++(?:['&]\p{L}++)+")
 _POSSESSIVE = regex.compile(r"'s?$")
 _TRANSLATION = regex.compile(r"\bfrom (\p{L}+) (?:in)?to (\p{L}+)\b", regex.IGNORECASE)
 _ENGLISH_ONLY = FUNCTION_WORDS - {"may", "can", "will", "am", "us", "do", "was", "about", "in", "so", "an"}
@@ -73,10 +74,13 @@ def names(text: str) -> list[Name]:
     for match, within in zip(words, inside, strict=True):
         word = _POSSESSIVE.sub("", match[0]).rstrip(".")
         small = word.casefold()
-        if len(word) < 2 or not word[0].isupper() or small in _NO_NAMES or match[0].casefold() in _NO_NAMES:
+        if len(word) < 2 or not word[0].isupper() or not _NO_NAMES.isdisjoint((small, small.split("'")[0])):
             continue
         country = small in _OF and (within or small not in _VERB_TOO)
-        if not (country or (within and capitals_count)) or text[match.end() : match.end() + 1] == ":":
+        label = text[match.end() : match.end() + 1] == ":"
+        if label and not (country and within):  # "Spanish:" is a field
+            continue
+        if not (country or (within and capitals_count)):
             continue
         found.append(Name(match.start(), match.start() + len(word), word, _OF.get(small, small)))
     return found
@@ -113,9 +117,9 @@ def _missing(text: str, other: str, labels: frozenset[str]) -> list[str]:
 def _mentioned(text: str) -> frozenset[str]:
     """Every word of a text, small, and the countries of those words."""
     words = {word.rstrip(".") for word in _MENTIONS.findall(text.casefold())}
-    words |= {_OF[word] for word in words if word in _OF and not (word == "us" and " us" in text)}
+    words |= set(_JOINED.findall(text.casefold()))
     words |= {word.removesuffix("s") for word in words if len(word) > 3}
-    words |= {_OF[word] for word in words if word in _OF and word != "us"}
+    words |= {_OF[word] for word in words if word in _OF and (word != "us" or regex.search(r"\bUS\b", text))}
     for country, parts in _UNIONS.items():
         if country in words:
             words |= set(parts)

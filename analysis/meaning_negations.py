@@ -30,8 +30,8 @@ _CUES = regex.compile(
 _NONE = regex.compile(
     rf"""(?<!\w)(?:
         yes(?:\W{{1,3}}|\W{{1,3}}or\W{{1,3}}|\W{{1,3}}and\W{{1,3}})no | no(?:\W{{1,3}}|\W{{1,3}}or\W{{1,3}}|\W{{1,3}}and\W{{1,3}})yes
-      | not\s(?:only|just|merely|simply) | whether\sor\snot | or\snot(?=\s*(?:$|[?.!,;:)])) | no\sdoubt
-      | why\s(?:not | (?:don't|do\snot)\s(?:you|we)) | (?:could|can|would|wo|ca|do)n't\syou
+      | not\s(?:only|just|merely|simply)(?=[^.!?]{{0,200}}\sbut\s) | whether\sor\snot | or\snot(?=\s*(?:$|[?.!,;:)])) | no\sdoubt
+      | why\s(?:not | (?:don't|do\snot)\s(?:you|we)) | (?:could|would|wo|ca)n't\syou
       | if\s(?:you\s(?:don't|do\snot)\smind | it\s?(?:'s|\sis)\snot\stoo\s\w+ | it\sisn't\stoo\s\w+)
       | (?<=,\s?)(?:{_VERBS})n't\s(?:it|you|they|he|she|we|i|there)(?=\s*\?)
     )(?!\w)""",
@@ -53,7 +53,7 @@ class Negations:
     """How often a text negates, with the words by which it does, and what may stand for a negation."""
 
     cues: Counter[str]
-    words: dict[str, str]  # a cue's first spelling
+    words: dict[str, Counter[str]]  # a cue's spellings
     opposites: int
     only: int
 
@@ -62,12 +62,12 @@ def negations(text: str) -> Negations:
     """The negations of a `meaning_text.plain` text."""
     text = _NONE.sub(" ", text.casefold())
     cues: Counter[str] = Counter()
-    words: dict[str, str] = {}
+    words: dict[str, Counter[str]] = {}
     for match in _CUES.finditer(text):
         cue = match.lastgroup or ""
         name = match[0] if cue in ("no", "foreign") else cue
         cues[name] += 1
-        words.setdefault(name, match[0])
+        words.setdefault(name, Counter())[match[0]] += 1
     return Negations(cues, words, len(_OPPOSITE.findall(text)), len(_ONLY.findall(text)))
 
 
@@ -82,9 +82,17 @@ def compare(reference: str, variant: str) -> str | None:
     if more == 0 or _stands_for(more, one, other) or _stands_for(-more, other, one):
         return None
     first, second = (one, other) if more > 0 else (other, one)
-    surplus = list((second.cues - first.cues).elements())[: abs(more)]
-    shown = [quoted(second.words[cue]) for cue in surplus]
+    shown = [quoted(word) for word in _surplus(second, first)[: abs(more)]]
     return difference([], shown) if more > 0 else difference(shown, [])
+
+
+def _surplus(one: Negations, other: Negations) -> list[str]:
+    """The negations that `one` has beyond those of `other`, spelled as only `one` does where that can be told."""
+    words: list[str] = []
+    for cue, count in (one.cues - other.cues).items():
+        new = one.words[cue] - other.words.get(cue, Counter())
+        words += [*new.elements(), *(one.words[cue] - new).elements()][:count]
+    return words
 
 
 def _stands_for(more: int, one: Negations, other: Negations) -> bool:

@@ -1,5 +1,6 @@
 """The numbers of a text, in digits and in English words, and whether another text says the same ones."""
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -69,9 +70,9 @@ def numbers(text: str, *, blanks: bool = True) -> list[Number]:
     Digits that follow a letter (H2O, x2) are part of a name.
     """
     found = [_in_digits(text, match) for match in _READINGS[blanks].finditer(text)]
-    taken = [(number.start, number.end) for number in found]
+    taken = {place for number in found for place in range(number.start, number.end)}
     for match in _RUN.finditer(text):
-        if not any(start < match.end() and match.start() < end for start, end in taken):
+        if taken.isdisjoint(range(*match.span())):  # "5 million" is read already
             found += _in_words(text, match)
     return sorted(found, key=lambda number: number.start)
 
@@ -82,15 +83,17 @@ def compare(reference: str, variant: str, labels: frozenset[Fraction] = frozense
     `labels` are the values of option labels that differ on purpose: they are left out. A blank between digits may
     group or separate, so texts are the same where they are in any reading.
     """
-    readings = [(True, True), (False, False), (True, False), (False, True)]
-    found = [
-        _difference(
-            [number for number in numbers(reference, blanks=one) if number.value not in labels],
-            [number for number in numbers(variant, blanks=two) if number.value not in labels],
+    found = []
+    for one, other in ((True, True), (False, False), (True, False), (False, True)):
+        found.append(
+            _difference(
+                [number for number in numbers(reference, blanks=one) if number.value not in labels],
+                [number for number in numbers(variant, blanks=other) if number.value not in labels],
+            )
         )
-        for one, two in readings
-    ]
-    return None if None in found else found[0]
+        if found[-1] is None:
+            return None
+    return found[0]
 
 
 def items(text: str) -> list[Item]:
@@ -108,11 +111,11 @@ def _difference(reference: Sequence[Number], variant: Sequence[Number]) -> str |
 
 def _leftover(numbers: Sequence[Number], others: Sequence[Number]) -> list[Number]:
     """The numbers that have no counterpart; strict ones find theirs first."""
-    free = [other.key for other in others]
+    free = Counter(other.key for other in others)
     left = []
     for number in sorted(numbers, key=lambda number: number.loose):
-        if number.key in free:
-            free.remove(number.key)
+        if free[number.key]:
+            free[number.key] -= 1
         else:
             left.append(number)
     return sorted(left, key=lambda number: number.start)

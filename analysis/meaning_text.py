@@ -6,7 +6,8 @@ from dataclasses import dataclass
 import regex
 
 _UNSEEN = regex.compile(r"\p{DI}")
-_MIXED_WORD = regex.compile(r"\w*(?:\p{Latin}\w*[\p{Cyrillic}\p{Greek}]|[\p{Cyrillic}\p{Greek}]\w*\p{Latin})\w*")
+_LETTERS = regex.compile(r"\p{L}++")
+_LATIN_LETTER = regex.compile(r"\p{Latin}")
 _LATIN = str.maketrans("аеорсхуіѕјһԁԛԝАВЕКМНОРСТХУІЅЈοΑΒΕΖΗΙΚΜΝΟΡΤΥΧ", "aeopcxyisjhdqwABEKMHOPCTXYISJoABEZHIKMNOPTYX")
 _APOSTROPHES = str.maketrans(dict.fromkeys("’‘ʼ＇´ˈ‛", "'"))
 #: What stands between things of a list whose order says nothing.
@@ -27,7 +28,7 @@ class Item:
 def plain(text: str) -> str:
     """The text as it is read: no invisible characters, straight apostrophes, Latin letters for their look-alikes."""
     seen = _UNSEEN.sub("", text).translate(_APOSTROPHES)
-    return _MIXED_WORD.sub(lambda match: match[0].translate(_LATIN), seen)
+    return _LETTERS.sub(lambda match: match[0].translate(_LATIN) if _LATIN_LETTER.search(match[0]) else match[0], seen)
 
 
 def exchanged(reference: str, items: Sequence[Item], variant: str, others: Sequence[Item]) -> str | None:
