@@ -148,7 +148,14 @@ def moved_per_token(
     log_probs: Float[np.ndarray, "prompt prompt"], lengths: Sequence[int]
 ) -> Float[np.ndarray, "prompt prompt"]:
     """|log P(y_j|x_i) − log P(y_j|x_j)| / L_j at [i, j], in nats per token: what POSIX is the mean of."""
-    return np.abs(log_probs - np.diagonal(log_probs)) / np.asarray(lengths, dtype=np.float64)
+    return np.abs(changed_per_token(log_probs, lengths))
+
+
+def changed_per_token(
+    log_probs: Float[np.ndarray, "prompt prompt"], lengths: Sequence[int]
+) -> Float[np.ndarray, "prompt prompt"]:
+    """(log P(y_j|x_i) − log P(y_j|x_j)) / L_j at [i, j]: below 0 where an answer is likelier after its own prompt."""
+    return (log_probs - np.diagonal(log_probs)) / np.asarray(lengths, dtype=np.float64)
 
 
 def cps(scores: Float[np.ndarray, " prompt"]) -> float:

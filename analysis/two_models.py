@@ -10,10 +10,10 @@ from analysis import intervals
 from analysis.agreement import rank_correlation
 from analysis.answers_match import Match
 from analysis.charts.words import signed
-from analysis.findings import quoted
 from analysis.intervals import Counts, Interval
 from analysis.results import Analysis, Answer
 from analysis.sensitivity import answer_keys, compared, judgements, sensitivity
+from analysis.text import shortened
 
 FEWEST = 4  # wordings: a rank correlation of three takes one of four values
 
@@ -176,7 +176,7 @@ def _model(
 
 def finding(found: Comparison) -> str:
     """Whether the same wordings help and harm both models."""
-    names = f"{quoted(found.first.name)} and {quoted(found.second.name)}"
+    names = f"{_quoted(found.first.name)} and {_quoted(found.second.name)}"
     parts = [_effects(found, names)]
     if found.first.posix is not None and found.second.posix is not None:
         parts.append(f"POSIX {found.first.posix:.2f} and {found.second.posix:.2f} nats per token")
@@ -186,7 +186,7 @@ def finding(found: Comparison) -> str:
     caution = ""
     if not found.same_target:
         caution = (
-            f" The targets differ ({quoted(found.first.target)} and {quoted(found.second.target)}), so these are not changes of"
+            f" The targets differ ({_quoted(found.first.target)} and {_quoted(found.second.target)}), so these are not changes of"
             " one thing: type a target."
         )
     return f"{'; '.join(parts)}.{caution}"
@@ -204,3 +204,7 @@ def _effects(found: Comparison, names: str) -> str:
         words = "are opposite"
     ends = f"; 95 %: {signed(found.interval[0])} to {signed(found.interval[1])}" if found.interval else ""
     return f"{same}; the effects {words} (rank correlation {signed(rho)} over {found.n}{ends})"
+
+
+def _quoted(text: str) -> str:
+    return f'"{shortened(text, 40)}"'
