@@ -202,7 +202,7 @@ def _shortfall(found: int, made: int, asked: int) -> str:
     if found == asked:
         return ""
     failed = f"; {made - found} of them could not be computed" if made > found else ""
-    return f"only {made} of {asked} rewordings that mean the same change as many tokens as this edit{failed}"
+    return f"only {made} of {asked} baselines could be made that mean the same and change as many tokens{failed}"
 
 
 # --- many items

@@ -70,13 +70,14 @@ def row_figure(
     span: tuple[float, float],
     axis: str,
     selected: Sequence[int] = (),
+    stretch: float = 1.0,
     **named: Any,
 ) -> go.Figure:
     """The figure of a row chart with rows 0, 1, 2, … from top to bottom.
 
     Every row answers hovers and clicks over its whole width. `numbers` stand in a column at the right, whatever
-    the width. `span` is the horizontal axis, `axis` its title; the rows in `selected` get a band. The rest goes
-    to `look.figure`.
+    the width. `span` is the horizontal axis, `axis` its title; the rows in `selected` get a band. `stretch`
+    makes rows higher. The rest goes to `look.figure`.
     """
     lowest, highest = span
     places = list(range(len(labels)))
@@ -100,7 +101,7 @@ def row_figure(
     return figure(
         [*traces, whole],
         look,
-        height=row_height(len(places), look) * len(places) + round(3.4 * look.size),
+        height=round(stretch * row_height(len(places), look) * len(places)) + round(3.4 * look.size),
         barmode="overlay",
         bargap=0,
         xaxis={
