@@ -12,7 +12,8 @@ from collections.abc import Iterator
 
 from analysis.variants import english, options
 from analysis.variants.options import Block
-from analysis.variants.source import Change, Piece, Refused, Source, in_turn
+from analysis.variants.source import Change, Piece, Protected, Refused, Source, in_turn
+from analysis.variants.spans import merged
 
 _FIELD = re.compile(
     r"^(?P<before>[ \t]*)(?P<label>[^\W_][\w]*(?:[ ][\w]+){0,2})(?P<separator>[ ]?[:：][ \t]*|[ ]?(?:-|--|–|=>|->|::)[ ]+(?=\S))"
@@ -182,15 +183,13 @@ def _mentions(source: Source, block: Block, labels: dict[str, str]) -> list[Piec
 
 def _unmovable(source: Source, blocks: tuple[Block, ...], contents: bool = True) -> str:
     """Why the options may not be edited: the user marked them, they are code, or their contents are placeholders."""
-    for span in source.spans:
-        for block in blocks:
-            if span.start < block.end and span.end > block.start:
-                if span.kind == "marked":
-                    return "the options are marked as protected"
-                if span.kind == "placeholder" and contents:
-                    return "the options are placeholders, so which content stands where is not known yet"
-                if span.kind == "code":
-                    return "the options are code"
+    reasons = {"marked": "the options are marked as protected", "code": "the options are code"}
+    if contents:
+        reasons["placeholder"] = "the options are placeholders, so which content stands where is not known yet"
+    for kind, reason in reasons.items():
+        those = Protected(merged((span.start, span.end) for span in source.spans if span.kind == kind))
+        if not all(those.free(block.start, block.end) for block in blocks):
+            return reason
     return ""
 
 

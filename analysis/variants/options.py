@@ -14,6 +14,9 @@ _INLINE = re.compile(
 _CUE = re.compile(
     r"(?:^|[ \t]+)(?:the )?(?:correct )?(?:answer|antwort|réponse|respuesta|risposta|答案)\s*[:：]", re.IGNORECASE
 )
+_NEXT_SENTENCE = re.compile(r"(?<=[.?!])[ ]+(?=[A-Z][a-z]* )")
+#: Longest content of an option that shares its line with others, in characters.
+_LONGEST = 300
 _ASKS = re.compile(
     r"[?？]|\b(?:answer|choose|choice|choices|option|options|select|pick|which)\b|答案|选项|选择|：\s*$",
     re.IGNORECASE | re.MULTILINE,
@@ -150,9 +153,10 @@ def _inline_blocks(text: str, asks: bool) -> list[Block]:
         options = []
         for number, match in enumerate(run):
             last = number == len(run) - 1
-            end = _end_of_line(text, match.end()) if last else run[number + 1].start()
+            following = matches[place].start() if place < len(matches) else len(text)
+            end = min(_end_of_line(text, match.end()), following) if last else run[number + 1].start()
             content = text[match.end() : end]
-            if last and (cue := _CUE.search(content)):
+            if last and (cue := _CUE.search(content) or _NEXT_SENTENCE.search(content)):
                 content = content[: cue.start()]
             content = content.rstrip(" \t,;/|，；")
             if not last:
@@ -161,7 +165,7 @@ def _inline_blocks(text: str, asks: bool) -> list[Block]:
         if not options[0][1].endswith((".", "?", "!")):
             match, content = options[-1]
             options[-1] = (match, content.rstrip(" .?!。？！"))
-        if all(content for _, content in options):
+        if all(0 < len(content) <= _LONGEST for _, content in options):
             parsed = [
                 Option(m["label"], m.start("label"), m["open"], m["close"], m.end(), m.end() + len(content))
                 for m, content in options
@@ -177,5 +181,6 @@ def _next_label(match: re.Match[str], other: re.Match[str], text: str) -> bool:
 
 
 def _end_of_line(text: str, start: int) -> int:
-    match = re.compile(r"[\r\n]").search(text, start)
-    return match.start() if match else len(text)
+    limit = min(len(text), start + _LONGEST + 50)
+    match = re.compile(r"[\r\n]").search(text, start, limit)
+    return match.start() if match else limit

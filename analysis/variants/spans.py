@@ -18,6 +18,7 @@ LINE_BREAK = re.compile(r"\r\n|[\n\r\v\f\x1c-\x1e\x85\u2028\u2029]")
 #: Longest placeholder, quotation and brace pair that counts as one; a longer one is a slip of a mark.
 _LONGEST_QUOTE = 500
 _LONGEST_BRACES = 2_000
+_APOSTROPHES = 6
 
 _PLACEHOLDER = re.compile(
     r"<[A-Za-z_/|][^<>\n\r]{0,80}+>"  # <name>, </s>, <|end|>
@@ -38,8 +39,8 @@ _NUMBER = re.compile(
 _ADDRESS = re.compile(
     r"\b(?:https?|ftp|file|s3)://[^\s<>\"]+"
     r"|\bwww\.[^\s<>\"]+"
-    r"|(?<![\w.+\-])[\w.+\-]+@[\w\-]+(?:\.[\w\-]+)+"
-    r"|(?<![\w.\-])(?:[A-Za-z0-9\-]+\.)+(?:com|org|net|io|dev|ai|edu|gov|info|app|co|uk|de|fr|es|it|ch|eu|cn|jp)"
+    r"|(?<![\w.+\-])[\w.+\-]{1,100}+@[\w\-]{1,63}(?:\.[\w\-]{1,63}){1,8}"
+    r"|(?<![\w.\-])(?:[A-Za-z0-9\-]{1,63}\.){1,8}(?:com|org|net|io|dev|ai|edu|gov|info|app|co|uk|de|fr|es|it|ch|eu|cn|jp)"
     r"(?![\w\-])(?:/[^\s<>\"]*)?"
     r"|(?<![\w:])(?:[0-9A-Fa-f]{1,4}:){3,7}[0-9A-Fa-f]{1,4}(?!\w)"
 )
@@ -48,7 +49,7 @@ _NAME_IN_CODE = re.compile(
     r"|(?<!\w)[A-Za-z0-9]+_\w+"  # snake_case
     r"|(?<!\w)[a-z]+[A-Z]\w*"  # camelCase
     r"|(?<![\w.])\w+(?:\.\w+)*\(\)"
-    r"|(?<![\w.])[\w\-]+\.(?:py|js|ts|csv|json|txt|md|html|pdf|xml|yaml|yml|toml|sh|sql|exe|png|jpg)(?!\w)"
+    r"|(?<![\w.\-])[\w\-]{1,100}+\.(?:py|js|ts|csv|json|txt|md|html|pdf|xml|yaml|yml|toml|sh|sql|exe|png|jpg)(?!\w)"
     r"|(?<!\w)[@#]\w+"
     r"|(?<!\S)--?[a-z][\w\-]*"
 )
@@ -145,11 +146,13 @@ def _quotations(text: str) -> list[tuple[int, int]]:
 
 
 def _closing(text: str, mark: str, start: int, limit: int) -> int:
-    """Where the quotation ends: an apostrophe inside a word ends none."""
+    """Where the quotation ends, or -1. An apostrophe inside a word ends none, and after a few the quotation is none."""
     end = text.find(mark, start, limit)
-    while mark in "'’" and 0 <= end < len(text) - 1 and text[end + 1].isalnum():
+    for _ in range(_APOSTROPHES):
+        if not (mark in "'’" and 0 <= end < len(text) - 1 and text[end + 1].isalnum()):
+            return end
         end = text.find(mark, end + 1, limit)
-    return end
+    return -1
 
 
 def _code(text: str) -> list[tuple[int, int]]:
