@@ -1,11 +1,11 @@
 """The names in a text, and whether another text has the same ones.
 
-A name is a capitalised word inside a sentence; a country counts wherever it stands. Countries go with their
+A name is a capitalised word inside a sentence; a well-known one counts wherever it stands. Countries go with their
 adjectives, people and short forms: "the capital of France" and "the French capital".
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import regex
 
@@ -34,6 +34,20 @@ Wales Welsh|Yemen Yemeni|Zambia Zambian|Zimbabwe Zimbabwean|Africa African|Asia 
 """
 _GROUPS = [group.casefold().split() for group in _COUNTRIES.replace("\n", "|").split("|") if group.strip()]
 _OF = {name: group[0] for group in _GROUPS for name in group}
+#: Other names that count at the start of a sentence too.
+_MORE_NAMES = """
+arabic hindi latin hebrew swahili bengali urdu tamil mandarin cantonese catalan basque esperanto yiddish
+paris madrid berlin rome tokyo beijing london lisbon vienna athens cairo mumbai moscow oslo dublin warsaw prague budapest
+chicago boston sydney toronto seattle amsterdam brussels copenhagen stockholm helsinki delhi shanghai milan barcelona munich
+mars venus jupiter saturn uranus neptune mercury earth antarctica atlantic pacific arctic
+monday tuesday wednesday thursday friday saturday sunday
+january february april june july september october november december
+romeo juliet hamlet macbeth othello quixote faust shakespeare goethe cervantes tolstoy dickens homer dante
+einstein newton darwin tesla bohr galileo curie kepler edison mozart bach beethoven
+alice bob mary john peter anna tom emma lily sarah david paul james maria michael robert thomas jane anne daniel
+python java rust ruby haskell javascript
+"""
+_KNOWN = frozenset(_MORE_NAMES.split())
 #: "united states" is two names, or one country.
 _UNIONS = {"america": ("united", "states"), "britain": ("united", "kingdom", "great")}
 _VERB_TOO = frozenset({"polish", "turkey", "pole", "jordan", "georgia", "chile", "us", "finn"})
@@ -60,6 +74,7 @@ class Name:
     end: int
     shown: str
     key: str  # small letters, the country of an adjective
+    loose: bool = False  # may be missing, though not become another
 
 
 def names(text: str) -> list[Name]:
@@ -76,13 +91,11 @@ def names(text: str) -> list[Name]:
         small = word.casefold()
         if len(word) < 2 or not word[0].isupper() or not _NO_NAMES.isdisjoint((small, small.split("'")[0])):
             continue
-        country = small in _OF and (within or small not in _VERB_TOO)
         label = text[match.end() : match.end() + 1] == ":"
-        if label and not (country and within):  # "Spanish:" is a field
-            continue
-        if not (country or (within and capitals_count)):
-            continue
-        found.append(Name(match.start(), match.start() + len(word), word, _OF.get(small, small)))
+        known = (small in _OF or small in _KNOWN) and (within or label or small not in _VERB_TOO)
+        if known or (within and capitals_count and not label):
+            key = _OF.get(small, small)
+            found.append(Name(match.start(), match.start() + len(word), word, key, loose=label and not within))
     return found
 
 
@@ -90,28 +103,33 @@ def compare(reference: str, variant: str, labels: frozenset[str] = frozenset()) 
     """Which names are missing or added, as clauses; None where both texts name the same.
 
     The other text may have a name in small letters or at the start of a sentence. Of "from Spanish to English"
-    one is enough. `labels` are option labels that differ on purpose.
+    one is enough, and a field "Spanish:" may be spelled otherwise, where no other name is there instead.
+    `labels` are option labels that differ on purpose.
     """
     missing = _missing(reference, variant, labels)
     added = _missing(variant, reference, labels)
-    return difference(missing, added)
+    if not (missing and added):
+        missing, added = ([name for name in some if not name.loose] for some in (missing, added))
+    return difference([quoted(name.shown) for name in missing], [quoted(name.shown) for name in added])
 
 
 def items(text: str) -> list[Item]:
     return [Item(name.start, name.end, name.shown, name.key) for name in names(text)]
 
 
-def _missing(text: str, other: str, labels: frozenset[str]) -> list[str]:
-    """The names of `text` that `other` does not mention, each once."""
+def _missing(text: str, other: str, labels: frozenset[str]) -> list[Name]:
+    """The names of `text` that `other` does not mention, each once; strict ones go before loose ones."""
     mentioned = _mentioned(other)
-    missing = {
-        name.key: quoted(name.shown) for name in names(text) if name.key not in labels and name.key not in mentioned
-    }
+    missing: dict[str, Name] = {}
+    for name in sorted(names(text), key=lambda name: name.loose):
+        if name.key not in labels and name.key not in mentioned:
+            missing.setdefault(name.key, name)
     for match in _TRANSLATION.finditer(text):
         pair = [_OF.get(language.casefold(), language.casefold()) for language in match.groups()]
-        if sum(language in missing for language in pair) == 1:
-            missing = {key: shown for key, shown in missing.items() if key not in pair}
-    return list(missing.values())
+        absent = [language for language in pair if language in missing]
+        if len(absent) == 1:
+            missing[absent[0]] = replace(missing[absent[0]], loose=True)
+    return sorted(missing.values(), key=lambda name: name.start)
 
 
 def _mentioned(text: str) -> frozenset[str]:
