@@ -63,6 +63,8 @@ def _parser() -> argparse.ArgumentParser:
     analyse.add_argument("--out", required=True, metavar="RESULT.json", help="all results as JSON; - prints them")
     analyse.add_argument("--report", metavar="REPORT.html", help="a self-contained report")
     analyse.add_argument("--csv", metavar="TABLE.csv", help="one row per prompt")
+    analyse.add_argument("--metrics", metavar="METRICS.csv", help="one row per sensitivity metric")
+    analyse.add_argument("--matrices", metavar="MATRICES.csv", help="one row per pair of prompts and matrix")
     analyse.add_argument(
         "--model", help="default, gemma-3-270m, a Hugging Face id, a folder or a .gguf file (default: the set's)"
     )
@@ -97,7 +99,7 @@ def _example(options: argparse.Namespace) -> None:
 def _analyse(options: argparse.Namespace) -> None:
     loaded = _load(options.set)
     source = "standard input" if options.set == STANDARD else Path(options.set).name
-    outputs = {name: getattr(options, name) for name in ("out", "report", "csv")}
+    outputs = {name: getattr(options, name) for name in ("out", "report", "csv", "metrics", "matrices")}
     outputs = {name: path for name, path in outputs.items() if path is not None}
     _check_outputs(options.set, outputs)
     for note in loaded.notes:
@@ -150,11 +152,13 @@ def _results(
     report("starting")(0.0)
     _quiet()
     from analysis import explore, findings
+    from analysis.measured import measured
     from analysis.model import ModelError, ModelSpec, load
     from analysis.patching import PatchingError, against_reference
     from analysis.report import to_csv, to_html, to_json
     from analysis.report_extras import extras
     from analysis.report_figures import report_figures
+    from analysis.report_sensitivity import matrices_csv, metrics_csv
     from analysis.responses import response_scores
     from analysis.sensitivity import sensitivity
 
@@ -175,12 +179,12 @@ def _results(
     for _, note in failed:
         print(f"{source}: {note.text}", file=sys.stderr)
     candidates = explore.candidate_scores(lm, analysis, caches, report("scoring candidates"))
-    answers, posix = None, None
+    answers, responses = None, None
     if not options.no_answers:
         answers = explore.answers_of(lm, analysis, caches, report("answering"))
         responses = response_scores(lm, analysis, answers, caches.scores, report("scoring answers"))
-        posix = responses.posix if responses else None
-    found = sensitivity(analysis, answers, posix=posix)
+    found = sensitivity(analysis, answers, posix=responses.posix if responses else None)
+    made = measured(analysis, answers, responses, candidates=candidates)
     patches = None
     if options.patch:
         try:
@@ -195,9 +199,12 @@ def _results(
             answers=answers,
             candidates=candidates,
             sensitivity=found,
+            measured=made,
             extras=extras(analysis, patches),
         ),
         "csv": to_csv(analysis, answers, candidates) if options.csv else "",
+        "metrics": metrics_csv(made.metrics),
+        "matrices": matrices_csv(analysis, made.matrices),
         "report": to_html(
             analysis,
             finding=findings.explore(analysis, answers),

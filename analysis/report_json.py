@@ -14,6 +14,7 @@ from importlib import metadata
 import numpy as np
 
 from analysis.explore import entropy, rank, top_tokens
+from analysis.measured import Measured
 from analysis.prompt_files import to_document
 from analysis.results import Analysis, Answer, CandidateScores, Note, PromptResult, Target, Trace
 from analysis.sensitivity import Sensitivity
@@ -35,13 +36,14 @@ def to_json(
     answers: Sequence[Answer | None] | None = None,
     candidates: Sequence[CandidateScores | None] | None = None,
     sensitivity: Sensitivity | None = None,
+    measured: Measured | None = None,
     extras: Mapping[str, object] | None = None,
 ) -> str:
     """The analysis as JSON text that ends in a newline, one prompt and one pair per line.
 
     `piece` gives a token's text by its id (`Encoder.piece`). `answers` and `candidates` have one entry
-    per prompt. `extras` are further keys of JSON values; one of them may be `seed`, which is null
-    where nothing random was drawn.
+    per prompt. `measured` is written into `sensitivity`. `extras` are further keys of JSON values; one
+    of them may be `seed`, which is null where nothing random was drawn.
     """
     none: list[None] = [None] * len(analysis.prompts)
     document: dict[str, object] = {
@@ -54,7 +56,7 @@ def to_json(
             for place, (answer, scores) in enumerate(zip(answers or none, candidates or none, strict=True))
         ],
         "pairs": [_pair(found) for found in pairs(analysis)],
-        "sensitivity": None if sensitivity is None else finite(asdict(sensitivity)),
+        "sensitivity": None if sensitivity is None else _sensitivity(sensitivity, measured),
         "notes": _notes(analysis.notes),
         "seed": None,
         "libraries": libraries(),
@@ -205,6 +207,20 @@ def _candidates(scores: CandidateScores | None) -> list[dict[str, object]] | Non
 
 def _notes(notes: Sequence[Note]) -> list[dict[str, str]]:
     return [{"level": note.level, "text": note.text} for note in notes]
+
+
+def _sensitivity(figures: Sensitivity, measured: Measured | None) -> dict[str, object]:
+    document = {name: finite(value) for name, value in asdict(figures).items()}
+    if measured is None:
+        return document | dict.fromkeys(("metrics", "groups", "responses"))
+    scores = measured.responses
+    return document | {
+        "metrics": [finite(asdict(metric)) for metric in measured.metrics],
+        "groups": [finite(asdict(group)) for group in measured.groups],
+        "responses": None
+        if scores is None
+        else {"places": list(scores.places), "lengths": list(scores.lengths), "log_probs": finite(scores.log_probs)},
+    }
 
 
 def _place_of(analysis: Analysis, index: int | None) -> int | None:

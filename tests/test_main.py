@@ -71,6 +71,10 @@ def test_a_set_is_analysed_into_json_csv_and_a_report(work, model, capsys):
             "REPORT.html",
             "--csv",
             "TABLE.csv",
+            "--metrics",
+            "METRICS.csv",
+            "--matrices",
+            "MATRICES.csv",
         ]
     )
     assert (code, capsys.readouterr()) == (0, ("", ""))
@@ -87,7 +91,20 @@ def test_a_set_is_analysed_into_json_csv_and_a_report(work, model, capsys):
         assert [row["text"] for row in csv.DictReader(file)][1] == "What is the capital of France?"
     report = (work / "REPORT.html").read_text(encoding="utf-8")
     assert "One rewording" in report
-    assert sorted(path.name for path in work.iterdir()) == ["REPORT.html", "RESULT.json", "SET.json", "TABLE.csv"]
+    with (work / "METRICS.csv").open(encoding="utf-8-sig", newline="") as file:
+        metrics = {row["key"]: row["value"] for row in csv.DictReader(file)}
+    assert float(metrics["posix"]) == figures["posix"]
+    assert [one["key"] for one in figures["metrics"]] == list(metrics)
+    with (work / "MATRICES.csv").open(encoding="utf-8-sig", newline="") as file:
+        assert {row["matrix"] for row in csv.DictReader(file)} == {"delta", "jsd", "response"}
+    assert sorted(path.name for path in work.iterdir()) == [
+        "MATRICES.csv",
+        "METRICS.csv",
+        "REPORT.html",
+        "RESULT.json",
+        "SET.json",
+        "TABLE.csv",
+    ]
 
 
 def test_answers_can_be_left_out(work, model):
