@@ -5,7 +5,7 @@ import re
 from collections.abc import Iterator
 
 from analysis.variants import english
-from analysis.variants.numerals import opens_list_item
+from analysis.variants.numerals import names_a_label, opens_list_item
 from analysis.variants.source import Change, Refused, Source, capitalised, decapitalised, in_turn
 
 _VERB = r"(?:is|are|was|were|can|could|will|would|should|must|may|might)"
@@ -222,10 +222,9 @@ def entity_swap(source: Source, rng: random.Random) -> Iterator[Change]:
     numbers = []
     there = set(re.findall(r"\d+(?:,\d{3})*", text))
     for match in list(_NUMBER.finditer(text))[:_MOST]:
-        label = re.search(r"[A-Z][a-z]+ $", text[max(0, match.start() - 20) : match.start()])
         if opens_list_item(text, *match.span()):
             continue
-        if allowed.free(*match.span()) and not (label and not source.starts_sentence(match.start())):
+        if allowed.free(*match.span()) and not names_a_label(text, match.start()):
             numbers += [Change(((*match.span(), other),)) for other in _other_numbers(match[0], there)]
     for match in list(_NUMBER_WORD.finditer(text))[:_MOST]:
         if source.free(*match.span()):

@@ -4,6 +4,7 @@ import random
 import re
 from collections.abc import Iterator
 
+from analysis.variants import english
 from analysis.variants.source import Change, Piece, Refused, Source, combined
 
 _TO_NINE = ("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine")
@@ -38,8 +39,8 @@ def numerals(source: Source, rng: random.Random) -> Iterator[Change]:
     text = source.text
     places: list[list[list[Piece]]] = []
     allowed = source.protected({"number"})
-    english = source.is_english or re.search(r"[^\W\d_]", text) is None
-    sums = [match for match in _SUM.finditer(text) if english and allowed.free(*match.span())]
+    in_english = source.is_english or re.search(r"[^\W\d_]", text) is None
+    sums = [match for match in _SUM.finditer(text) if in_english and allowed.free(*match.span())]
     for match in sums:
         terms = re.findall(r"\d+|[^\d ]", match[0])
         words = " ".join(_SIGNS.get(term) or in_words(int(term)) for term in terms)
@@ -53,15 +54,14 @@ def numerals(source: Source, rng: random.Random) -> Iterator[Change]:
             or not allowed.free(*match.span())
         ):
             continue
-        before = re.search(r"(\S+)[ ]$", text[max(0, match.start() - 30) : match.start()])
-        label = (
-            before is not None and before[1][0].isupper() and not source.starts_sentence(match.start() - len(before[0]))
-        )
-        named = before is not None and re.fullmatch(r"[A-Z][a-z]+", before[1]) is not None
         operator = re.search(r"[=<>^+*×÷/]\s*$", text[max(0, match.start() - 3) : match.start()]) or re.match(
             r" ?[+*×÷/^=<>−-] ?\d", text[match.end() : match.end() + 4]
         )
-        if not label and not named and not operator and (match[0] == "0" or not match[0].startswith("0")):
+        if (
+            not names_a_label(text, match.start())
+            and not operator
+            and (match[0] == "0" or not match[0].startswith("0"))
+        ):
             words = in_words(int(match[0]))
             if source.starts_sentence(match.start()) and text[: match.start()].rstrip()[-1:] not in (":", "："):
                 words = words[0].upper() + words[1:]
@@ -73,7 +73,7 @@ def numerals(source: Source, rng: random.Random) -> Iterator[Change]:
             if match[0].startswith("0"):
                 continue
             places.append([[(*match.span(), after)]])
-    for match in _WORD.finditer(text) if english else ():
+    for match in _WORD.finditer(text) if in_english else ():
         after = text[match.end() : match.end() + 20]
         if (
             source.free(*match.span())
@@ -92,6 +92,12 @@ def numerals(source: Source, rng: random.Random) -> Iterator[Change]:
 def opens_list_item(text: str, start: int, end: int) -> bool:
     """Whether the number is the "1." or "1)" at the start of a line."""
     return text[end : end + 1] in (".", ")") and text[max(0, start - 1) : start] in ("", "\n", "\r")
+
+
+def names_a_label(text: str, start: int) -> bool:
+    """Whether the number belongs to the capitalised noun before it, as in "Sentence 1"."""
+    before = re.search(r"(?<!\w)([A-Z]\w*) $", text[max(0, start - 30) : start])
+    return before is not None and before[1].casefold() not in english.KNOWN - english.FIELDS
 
 
 def in_words(number: int) -> str:

@@ -52,14 +52,12 @@ def _is_title(text: str, start: int, end: int) -> bool:
 
 def _cased(text: str, start: int, end: int, change: str) -> Piece:
     word = text[start:end]
-    first = word[0]
-    after = {
-        "lower": word.lower(),
-        "upper": word.upper(),
-        "title": first.upper() + word[1:],
-        "swap": (first.lower() if first.isupper() else first.upper()) + word[1:],
-    }[change]
-    return start, end, after
+    if change == "lower":
+        return start, end, word.lower()
+    if change == "upper":
+        return start, end, word.upper()
+    first = word[0].lower() if change == "swap" and word[0].isupper() else word[0].upper()
+    return start, end, first + word[1:]
 
 
 _FINAL = re.compile(r"(?:[.!?:,;…]|[。！？：，；؟])+$")

@@ -49,6 +49,7 @@ def _english_lexicon():  # type: ignore[no-untyped-def]
 
         if not Path(wn.config.database_path).exists():
             return None
+        wn.config.allow_multithreading = True  # sessions share the connection, and only read
         lexicons = wn.lexicons(lang="en")
         if not lexicons:
             return None
