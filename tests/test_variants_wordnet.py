@@ -34,10 +34,10 @@ def data_directory(tmp_path: Path) -> Iterator[Path]:
     """An empty place for WordNet's data, instead of the user's."""
     import wn
 
-    before = wn.config._data_directory
-    wn.config.data_directory = tmp_path / "wn"
+    before = wn.config._data_directory, wn.config.allow_multithreading
+    wn.config.data_directory, wn.config.allow_multithreading = tmp_path / "wn", True
     yield tmp_path / "wn"
-    wn.config.data_directory = before
+    wn.config.data_directory, wn.config.allow_multithreading = before
 
 
 def test_words_with_one_sense_get_their_synonyms(data_directory: Path) -> None:

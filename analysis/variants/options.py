@@ -1,5 +1,6 @@
 """Answer options in a text: where their labels and contents are, and how a right answer follows them."""
 
+import functools
 import re
 from dataclasses import dataclass
 
@@ -59,6 +60,7 @@ class Block:
     inline: bool
 
 
+@functools.lru_cache(8)
 def blocks(text: str) -> tuple[Block, ...]:
     """The lists of answer options: labels A, B, C … or 1, 2, 3 …, a line each, or after one another on a line.
 
