@@ -11,17 +11,12 @@ from analysis.charts.look import Look
 from analysis.charts.plane import HOW_TO_READ_PLANE
 from analysis.contrast import Contrast, contrast
 from analysis.dispersion import Dispersion, dispersion, planes
-from analysis.examples import EXAMPLES
-from analysis.open_file import load_any
 from analysis.prompts import PromptSet
 from analysis.results import Analysis, PromptResult, Trace
-from analysis.text import shortened
 from analysis.tokens import shown
-from analysis.validation import PromptSetError
-from pages.shared import display, session
+from pages.shared import display, other_sets, session
 
 VIEWS = ("raw", "relative", "cosine")
-_OTHERS = "other intents"
 
 
 def usable(analysis: Analysis) -> list[PromptResult]:
@@ -89,24 +84,10 @@ def by_layer(found: Dispersion, rows: Sequence[PromptResult], look: Look, chosen
 def other_intents(page: session.Page, rows: Sequence[PromptResult], look: Look) -> None:
     """Prompts of other sets as a measure: are wordings of one intent closer to each other than to those?"""
     st.subheader("One intent against others")
-    with st.container(horizontal=True, vertical_alignment="bottom"):
-        titles = {example.key: example.title for example in EXAMPLES}
-        keys = st.multiselect(
-            "Prompts of a different intent",
-            [key for key in titles if _prompts(key).reference != page.prompt_set.reference],
-            format_func=lambda key: titles[key],
-            key="contrast sets",
-            placeholder="built-in sets that mean something else",
-        )
-        st.file_uploader("or a saved set", key="contrast file", on_change=_open_other, max_upload_size=2)
-    opened: dict[str, PromptSet] = st.session_state.get(_OTHERS, {})
-    for name in opened:
-        with st.container(horizontal=True, vertical_alignment="center"):
-            st.text(shown(shortened(name, 60)))
-            st.button("Leave out", key=f"leave out {name}", on_click=opened.pop, args=(name,), type="tertiary")
-    if (fault := st.session_state.pop("contrast fault", None)) is not None:
-        st.text(fault)
-    sets = [*map(_prompts, keys), *opened.values()]
+    chosen = other_sets.choose(
+        "contrast", "Prompts of a different intent", page.prompt_set, "built-in sets that mean something else"
+    )
+    sets = [prompt_set for _, prompt_set in chosen]
     if not sets:
         st.text(
             "Choose sets to see whether these wordings cluster: closer to each other than to prompts of another intent."
@@ -120,22 +101,6 @@ def other_intents(page: session.Page, rows: Sequence[PromptResult], look: Look) 
     figure = contrast_charts.contrast(found, page.prompt_set.name or "this set", look, view, log)
     display.chart(figure, "contrast", contrast_charts.HOW_TO_READ)
     return found
-
-
-def _prompts(key: str) -> PromptSet:
-    return next(example.prompt_set for example in EXAMPLES if example.key == key)
-
-
-def _open_other() -> None:
-    upload = st.session_state.get("contrast file")
-    if upload is None:
-        return
-    try:
-        loaded = load_any(upload.getvalue(), upload.name)
-    except PromptSetError as error:
-        st.session_state["contrast fault"] = str(error)
-        return
-    st.session_state.setdefault(_OTHERS, {})[upload.name] = loaded.prompt_set
 
 
 def _contrast(page: session.Page, rows: Sequence[PromptResult], sets: Sequence[PromptSet]) -> Contrast | None:

@@ -1,0 +1,50 @@
+"""What the Variants page says in its first lines."""
+
+from collections import Counter
+from collections.abc import Sequence
+
+from analysis.judgement import FLAG_BELOW, Judged
+
+
+def proposals(judged: Sequence[Judged], reference: str) -> str:
+    """How many rewordings there are, of how many kinds, and how many of them are in doubt."""
+    if not reference.strip():
+        return "The reference is empty: type a prompt, and its rewordings stand here."
+    if not judged:
+        return "No rewording of the chosen kinds could be made of this prompt."
+    meant = [one for one in judged if not one.is_control]
+    controls = len(judged) - len(meant)
+    kinds = len({one.proposal.rule for one in judged})
+    sentence = f"{_count(len(judged), 'rewording')} of {_count(kinds, 'kind')}"
+    if meant:
+        failed = sum(not one.passes for one in meant)
+        passing = "all pass the hard checks of their meaning" if len(meant) > 1 else "it passes every hard check"
+        doubt = f"{failed} of {len(meant)} may mean something else"
+        sentence += f": {doubt if failed else passing}"
+        low = sum(one.similarity is not None and one.similarity < FLAG_BELOW for one in meant)
+        if low:
+            sentence += f"; {low} {'is' if low == 1 else 'are'} less similar than {FLAG_BELOW:.2f}"
+    if controls:
+        sentence += f"; {_count(controls, 'control')} {'changes' if controls == 1 else 'change'} the meaning on purpose"
+    return f"{sentence}."
+
+
+def labels(judged: Sequence[Judged], taken: Sequence[str]) -> list[str]:
+    """A name for each: its rule and a number, the next that the set does not use."""
+    used = set(taken)
+    counts: Counter[str] = Counter()
+    found = []
+    for one in judged:
+        rule = one.proposal.rule
+        while True:
+            counts[rule] += 1
+            label = f"{rule} {counts[rule]}"
+            if label not in used:
+                break
+        used.add(label)
+        found.append(label)
+    return found
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number} {noun}{'' if number == 1 else 's'}"
