@@ -1,5 +1,6 @@
 """The sentence over "More than noise?": how an effect stands among those of other rewordings of its size."""
 
+from analysis.charts.words import p_value
 from analysis.findings import number
 from analysis.significance_results import FEWEST, NoiseTest
 from analysis.text import shortened
@@ -29,7 +30,7 @@ def _one(test: NoiseTest) -> str:
     else:
         rank = f"{name} moves {what} more than any of {count} {like}"
     verdict = "more than noise" if test.p <= LEVEL else "that may well be noise"
-    return f"{rank}: {verdict} (p = {value_of(test.p)}).{_few(test)}{_unlike(test)}"
+    return f"{rank}: {verdict} (p = {p_value(test.p)}).{_few(test)}{_unlike(test)}"
 
 
 def _several(tests: tuple[NoiseTest, ...]) -> str:
@@ -73,8 +74,3 @@ def _unlike(test: NoiseTest) -> str:
         return ""
     fewer = "fewer" if mean < test.share else "more"
     return f" They change {fewer} tokens than it does: {100 * mean:.0f} % on average against {100 * test.share:.0f} %."
-
-
-def value_of(p: float) -> str:
-    """A p-value for a sentence."""
-    return f"{p:.3f}" if p < 0.1 else f"{p:.2f}"

@@ -8,8 +8,8 @@ from analysis.charts import rows, words
 from analysis.charts.look import Cell, Look, colour, key, symbol
 from analysis.charts.rows import row_height
 from analysis.charts.swarm import offsets
-from analysis.significance_findings import value_of
 from analysis.significance_results import Baseline, NoiseTest
+from analysis.text import shortened
 
 NARROWEST = {"jsd": 0.05, "delta": 0.5}  # nats: an effect of 0.003 must look small
 UNITS = {"jsd": "JSD of the next-token distributions, nats", "delta": "|Δ log p(target)|, nats"}
@@ -145,7 +145,7 @@ def _number(test: NoiseTest) -> str:
     if test.p is None or test.as_large is None:
         return "no verdict" if test.effect is not None else "own target"
     p = test.p if test.adjusted is None else test.adjusted
-    return f"{test.as_large}/{len(test.baselines)}, p {value_of(p)}"
+    return f"{test.as_large}/{len(test.baselines)}, p {words.p_value(p)}"
 
 
 def _hover(test: NoiseTest) -> str:
@@ -163,22 +163,32 @@ def _hover(test: NoiseTest) -> str:
         )
     else:
         adjusted = (
-            f", {value_of(test.adjusted)} after Benjamini–Hochberg" if test.adjusted not in (None, test.p) else ""
+            f", {words.p_value(test.adjusted)} after Benjamini–Hochberg" if test.adjusted not in (None, test.p) else ""
         )
-        lines.append(f"{test.as_large} of {len(test.baselines)} baselines as large: p = {value_of(test.p)}{adjusted}")
+        lines.append(
+            f"{test.as_large} of {len(test.baselines)} baselines as large: p = {words.p_value(test.p)}{adjusted}"
+        )
     return "<br>".join([*lines, words.wrapped(test.row.prompt.text)])
 
 
 def _description(tests: Sequence[NoiseTest]) -> str:
     if not tests:
         return "Strip chart of effects among those of baselines: there is no wording."
-    parts = [
-        f"{test.row.label}: {test.as_large} of {len(test.baselines)} baselines as large, p = {value_of(test.p)}"
-        if test.p is not None
-        else f"{test.row.label}: no verdict with {len(test.baselines)} baselines"
-        for test in tests
-    ]
-    return f"Strip chart of effects among those of rewordings of the same size. {'; '.join(parts)}."
+    if len(tests) == 1:
+        (test,) = tests
+        count = len(test.baselines)
+        rank = (
+            f"{test.as_large} of {count} baselines are as large, p = {words.p_value(test.p)}"
+            if test.p
+            else "no verdict"
+        )
+        return f"Strip chart of the effect of {shortened(test.row.label, 40)} among those of {count} baselines: {rank}."
+    judged = [test for test in tests if test.p is not None]
+    alone = sum(test.as_large == 0 for test in judged)
+    return (
+        f"Strip chart of the effects of {len(tests)} wordings, each among those of rewordings of its size: {alone} of them exceed"
+        f" every baseline, {len(tests) - len(judged)} have no verdict."
+    )
 
 
 def _table(tests: Sequence[NoiseTest]) -> dict[str, list[Cell]]:

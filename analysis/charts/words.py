@@ -66,6 +66,11 @@ def signed(value: float, decimals: int = 2) -> str:
     return text if text.startswith("−") or float(text) == 0 else f"+{text}"
 
 
+def p_value(p: float) -> str:
+    """A p-value with two digits that count: "0.52", "0.025"."""
+    return f"{p:.3f}" if p < 0.1 else f"{p:.2f}"
+
+
 def column(texts: Sequence[str]) -> list[str]:
     """Numbers of one format padded in front to one width, so that their digits stand in columns."""
     longest = max((len(text) for text in texts if _is_number(text)), default=0)
