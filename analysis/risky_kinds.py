@@ -38,6 +38,7 @@ class _Base:
     """A set's reference as it was run."""
 
     name: str
+    is_first: bool  # of the sets asked for
     row: Row
     tokens: Tokens
     target: Ids
@@ -82,7 +83,7 @@ def risky_kinds(
     made: list[_Made] = []
     short: dict[str, list[Shortfall]] = {rule.name: [] for rule in rules}
     for number, base in enumerate(bases):
-        own = protected if sets and base.name == sets[0][0] else ()
+        own = protected if base.is_first else ()
         for place, rule in enumerate(rules):
             report(MAKING * (number + place / len(rules)) / len(bases))
             found, shortfall = _made(lm, number, base, rule, count, seed, own)
@@ -120,16 +121,16 @@ def alignment(a_ids: Sequence[int], b_ids: Sequence[int]) -> Alignment:
 
 def _bases(lm: LanguageModel, sets: Sequence[tuple[str, PromptSet]]) -> tuple[list[_Base], list[tuple[str, str]]]:
     """Every set's reference and target, run once; and the sets that cannot be run."""
-    read: list[tuple[str, Row, Tokens, Ids | None, str]] = []
+    read: list[tuple[int, Row, Tokens, Ids | None, str]] = []
     left_out: list[tuple[str, str]] = []
-    for name, prompt_set in sets:
+    for number, (name, prompt_set) in enumerate(sets):
         row = prompt_set.rows()[0]
         tokens = read_as(lm, row.prompt, row.prompt.text, 1)
         if tokens is None:
             left_out.append((name, "its reference cannot be read by this model, or is too long for it"))
             continue
         if row.target is None:
-            read.append((name, row, tokens, None, ""))
+            read.append((number, row, tokens, None, ""))
             continue
         try:
             target = encode_target(lm.encoder, row.prompt, tokens, row.target)
@@ -139,11 +140,11 @@ def _bases(lm: LanguageModel, sets: Sequence[tuple[str, PromptSet]]) -> tuple[li
         if len(tokens) + len(target) - 1 > lm.max_tokens:
             left_out.append((name, "its reference and target are too long for this model"))
             continue
-        read.append((name, row, tokens, target.ids, target.text))
+        read.append((number, row, tokens, target.ids, target.text))
     found = dict(endings(lm, [(tokens.ids, target or tokens.ids[-1:]) for _, _, tokens, target, _ in read]))
     bases: list[_Base] = []
-    for place, (name, row, tokens, target_ids, text) in enumerate(read):
-        ending = found[place]
+    for place, (number, row, tokens, target_ids, text) in enumerate(read):
+        ending, name = found[place], sets[number][0]
         top = int(np.argmax(ending.next_log_probs))
         log_prob = float(ending.log_probs.sum(dtype=np.float64)) if target_ids else float(ending.next_log_probs[top])
         if not np.isfinite(log_prob):
@@ -152,6 +153,7 @@ def _bases(lm: LanguageModel, sets: Sequence[tuple[str, PromptSet]]) -> tuple[li
         bases.append(
             _Base(
                 name,
+                number == 0,
                 row,
                 tokens,
                 target_ids or (top,),
