@@ -47,10 +47,11 @@ def of_mean(values: Sequence[float] | Float[np.ndarray, " prompt"], seed: int = 
     return bootstrap(lambda counts: counts @ given / len(given), len(given), seed)
 
 
-def of_pairs(matrix: Float[np.ndarray, "prompt prompt"], seed: int = 0) -> Interval | None:
+def of_pairs(matrix: Float[np.ndarray, "prompt prompt"], seed: int = 0, most: float = math.inf) -> Interval | None:
     """For the mean over all pairs i ≠ j of a matrix, such as POSIX and PSS.
 
-    A prompt that is in a resample twice makes no pair with itself, which would be 0 and pull the interval down.
+    A prompt that is in a resample twice makes no pair with itself, which would be 0 and pull the interval down;
+    so a resample of few prompts can go beyond `most`, the largest value for this many, and is cut there.
     """
     pairs = np.array(matrix, dtype=np.float64)
     np.fill_diagonal(pairs, 0.0)
@@ -58,7 +59,7 @@ def of_pairs(matrix: Float[np.ndarray, "prompt prompt"], seed: int = 0) -> Inter
     def mean(counts: Counts) -> Float[np.ndarray, " resample"]:
         sums = ((counts @ pairs) * counts).sum(axis=1)
         weights = counts.sum(axis=1) ** 2 - (counts**2).sum(axis=1)
-        return np.divide(sums, weights, out=np.full(len(sums), np.nan), where=weights > 0)
+        return np.minimum(np.divide(sums, weights, out=np.full(len(sums), np.nan), where=weights > 0), most)
 
     return bootstrap(mean, len(pairs), seed)
 

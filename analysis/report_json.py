@@ -61,7 +61,7 @@ def to_json(
         "seed": None,
         "libraries": libraries(),
     }
-    return _written(document | dict(extras or {}))
+    return written(document | dict(extras or {}))
 
 
 def libraries() -> dict[str, str]:
@@ -256,7 +256,7 @@ def _token_pair(pair: TokenPair) -> dict[str, object]:
     }
 
 
-def _written(document: Mapping[str, object]) -> str:
+def written(document: Mapping[str, object]) -> str:
     """JSON with a line per key, and per element of a list of objects: to read, to compare, to search."""
     text = "{\n" + ",\n".join(f"{_compact(key)}: {_lines(value)}" for key, value in document.items()) + "\n}\n"
     # Half a surrogate pair can be written only as an escape.

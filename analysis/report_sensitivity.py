@@ -20,7 +20,7 @@ PAIR_COLUMNS = ("matrix", "row", "column", "row_label", "column_label", "value_n
 
 def metrics_csv(metrics: Sequence[Metric]) -> str:
     """One record per metric, with a header, in the form of `report.to_csv`; yes and no are true and false."""
-    return _written(METRIC_COLUMNS, [_metric(metric) for metric in metrics])
+    return csv_of(METRIC_COLUMNS, [_metric(metric) for metric in metrics])
 
 
 def matrices_csv(analysis: Analysis, matrices: Sequence[PairMatrix]) -> str:
@@ -45,7 +45,7 @@ def matrices_csv(analysis: Analysis, matrices: Sequence[PairMatrix]) -> str:
                         "response_tokens": matrix.lengths[j] if matrix.lengths else None,
                     }
                 )
-    return _written(PAIR_COLUMNS, records)
+    return csv_of(PAIR_COLUMNS, records)
 
 
 def _metric(metric: Metric) -> dict[str, object]:
@@ -55,7 +55,7 @@ def _metric(metric: Metric) -> dict[str, object]:
     return record | {"value": value, "interval_low": finite(low), "interval_high": finite(high)}
 
 
-def _written(columns: Sequence[str], records: Sequence[Mapping[str, object]]) -> str:
+def csv_of(columns: Sequence[str], records: Sequence[Mapping[str, object]]) -> str:
     output = io.StringIO(newline="")
     writer = csv.DictWriter(output, list(columns))
     writer.writeheader()

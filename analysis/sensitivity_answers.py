@@ -1,5 +1,6 @@
 """The metrics of a prompt set that are made of its greedy answers and of its candidates."""
 
+import math
 from collections.abc import Hashable, Sequence
 
 import numpy as np
@@ -109,7 +110,8 @@ def of_right_answers(
     note = right_note(analysis, answers, figures)
     judged = f"Answers are compared with the expected one by {SAYS[figures.correct]}."
     share = intervals.wilson(int(right.sum()), n)
-    value, most, interval = pss(right), largest_pss(n), intervals.of_pairs(score_differences(right), seed)
+    value, most = pss(right), largest_pss(n)
+    interval = intervals.of_pairs(score_differences(right), seed, most or math.inf)
     several = notes(note, FEW if n == 1 else "", bootstrap_note(interval, n, pairs=True))
     return [
         Metric(

@@ -1,5 +1,6 @@
 """Every metric of one prompt set, each with its unit, number of wordings, interval, definition and source."""
 
+import math
 from collections.abc import Sequence
 
 import numpy as np
@@ -124,7 +125,8 @@ def _log_prob(log_probs: Values, figures: Sensitivity, seed: int) -> list[Metric
 def _probability(p: Values, figures: Sensitivity, seed: int) -> list[Metric]:
     n = len(p)
     note = notes(omitted(figures.left_out), "" if n > 1 else FEW)
-    interval, pairs = intervals.of_mean(p, seed), intervals.of_pairs(score_differences(p), seed)
+    interval = intervals.of_mean(p, seed)
+    pairs = intervals.of_pairs(score_differences(p), seed, largest_pss(n) or math.inf)
     most = largest_pss(n)
     return [
         Metric(

@@ -88,12 +88,10 @@ def _curves(
     assert a.trace is not None
     own, identity = a.trace, key(a.trace, traces, target)
     states = len(traces) * (own.hidden.shape[1] - 1)
-    known = page.loaded.caches.other.get((WHAT, identity)) is not None
-    dear = not known and (states > LIVE_STATES or len(own.tokens) > LIVE_TOKENS)
-    if dear and st.session_state.get("patches asked") != identity:
-        if not st.button(f"Exchange {states} states of a prompt of {len(own.tokens)} tokens", key="ask patches"):
-            return None
-        st.session_state["patches asked"] = identity
+    cheap = states <= LIVE_STATES and len(own.tokens) <= LIVE_TOKENS
+    label = f"Exchange {states} states of a prompt of {len(own.tokens)} tokens"
+    if not page.asked(WHAT, identity, label, "ask patches", free=cheap):
+        return None
     try:
         return page.kept(
             WHAT, identity, lambda report: patch_curves(page.loaded.lm, own, traces, report, target=target)

@@ -77,9 +77,22 @@ class Page:
                 store.put((what, key), known)
         return cast("T | None", known)
 
+    def asked(self, what: str, key: Hashable, label: str, button: str, free: bool = False) -> bool:
+        """Whether work for `kept` may start: it is free, done already, or was asked for; else the button to ask is drawn."""
+        if free or self.loaded.caches.other.get((what, key)) is not None:
+            return True
+        if st.session_state.get(f"asked: {what}") == key:
+            return True
+        st.button(label, key=button, icon=":material/play_arrow:", on_click=_ask, args=(what, key))
+        return False
+
     def run(self, what: str, key: object, work: Callable[[Callable[[float], None]], object]) -> object:
         """Any other work on this model, with progress and Stop; None where it was stopped."""
         return running.run(what, (self.loaded.lm.key, self.prompt_set, key), work)
+
+
+def _ask(what: str, key: Hashable) -> None:
+    st.session_state[f"asked: {what}"] = key
 
 
 def open_page(title: str) -> Page:

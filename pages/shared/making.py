@@ -1,0 +1,155 @@
+"""Making rewordings: which kinds, how many, what stays as it is, and what could not be made."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import streamlit as st
+
+from analysis import paraphrase
+from analysis.encoding import EncodingError, encode
+from analysis.prompts import Prompt
+from analysis.tokens import shown
+from analysis.variants.results import Generated
+from analysis.variants.rules import RULES, OptionContext, Rule, generate
+from pages.shared import display, session, tokens
+
+SELF_PARAPHRASE = "self-paraphrase"
+START = ("casing", "final punctuation", "typo", "contraction", "synonym", "courtesy", "question frame")
+MOST_PER_KIND = 12
+_PROTECTED = "protected spans"  # (text, the user's spans in it)
+PARAPHRASING = "asking the model for paraphrases"
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """What the user asks for."""
+
+    rules: tuple[Rule, ...]
+    self_paraphrase: bool
+    count: int  # of each kind
+    seed: int
+
+
+def controls() -> Wanted:
+    """The kinds, the number of each, and the seed."""
+    names = [rule.name for rule in RULES]
+    kinds = st.pills(
+        "Kinds of rewording", [*names, SELF_PARAPHRASE], selection_mode="multi", default=START, key="kinds",
+        persist_state="session",
+    )  # fmt: skip
+    with st.container(horizontal=True, vertical_alignment="bottom"):
+        count = st.number_input(
+            "Of each kind", 1, MOST_PER_KIND, 2, key="of each kind", width=140, persist_state="session"
+        )
+        seed = st.number_input(
+            "Seed", 0, 2**31 - 1, 0, key="variants seed", width=140, persist_state="session",
+            help="Another seed makes other choices; the same seed makes the same ones.",
+        )  # fmt: skip
+        with st.popover("What the kinds do", icon=":material/help:", type="tertiary", key="about kinds"):
+            for rule in RULES:
+                st.text(f"{rule.name}: {rule.description}")
+            st.text(f"{SELF_PARAPHRASE}: {paraphrase.DESCRIPTION}")
+    rules = tuple(rule for rule in RULES if rule.name in kinds)
+    return Wanted(rules, SELF_PARAPHRASE in kinds, int(count or 1), int(seed or 0))
+
+
+def protection(page: session.Page) -> tuple[tuple[int, int], ...]:
+    """The reference as a strip: a click protects a word, another click sets it free."""
+    text = page.prompt_set.reference
+    try:
+        read = encode(page.loaded.lm.encoder, Prompt(text, control_tokens=False))
+    except EncodingError as error:
+        display.error(f"The reference cannot be reworded: {error}.")
+        return ()
+    spans = frozenset(protected_spans(text))
+    st.text("Click a word to protect it: no rewording will touch it.")
+    framed = [
+        index
+        for index, (start, end) in enumerate(read.spans)
+        if any(start < stop and begin < end for begin, stop in spans)
+    ]
+    chosen = tokens.strip(
+        read, key="protection", by="word", selected=None, protected=framed, label="Words of the reference to protect"
+    )
+    if chosen is not None:
+        span = _word(read, chosen)
+        st.session_state[_PROTECTED] = (text, spans ^ {span})
+        st.rerun()
+    return protected_spans(text)
+
+
+def protected_spans(text: str) -> tuple[tuple[int, int], ...]:
+    """The spans that the user protected in this text."""
+    kept_for, spans = st.session_state.get(_PROTECTED, ("", frozenset()))
+    return tuple(sorted(spans)) if kept_for == text else ()
+
+
+def _word(read: "tokens.Tokens", chosen: int) -> tuple[int, int]:
+    cell = next(cell for cell in tokens.cells(read, "word") if chosen in cell.tokens)
+    start = cell.start + len(cell.text) - len(cell.text.lstrip())
+    return (start, cell.end) if start < cell.end else (cell.start, cell.end)
+
+
+def made(page: session.Page, wanted: Wanted, protected: Sequence[tuple[int, int]]) -> tuple[Generated, ...]:
+    """What the rules make of the reference; texts that the set holds already are not proposed again."""
+    prompt_set = page.prompt_set
+    if not prompt_set.reference.strip():
+        return ()
+    encoder = page.loaded.lm.encoder
+    taken = [variant.text for variant in prompt_set.variants]
+    options = OptionContext(prompt_set.expected, _text(prompt_set.target), prompt_set.candidates or ())
+
+    def ids(text: str) -> Sequence[int]:
+        return encoder.full.encode(text, add_special_tokens=False).ids
+
+    found = [
+        generate(
+            prompt_set.reference,
+            rule,
+            wanted.count,
+            wanted.seed,
+            protected=protected,
+            options=options,
+            ids=ids,
+            taken=taken,
+        )
+        for rule in wanted.rules
+    ]
+    if wanted.self_paraphrase and (own := _self_paraphrases(page, wanted, protected)) is not None:
+        new = tuple(proposal for proposal in own.proposals if proposal.text not in taken)
+        found.append(replace(own, proposals=new, duplicates=own.duplicates + len(own.proposals) - len(new)))
+    return tuple(found)
+
+
+def _text(target: object) -> str | None:
+    return target if isinstance(target, str) else None
+
+
+def _self_paraphrases(page: session.Page, wanted: Wanted, protected: Sequence[tuple[int, int]]) -> Generated | None:
+    """The model's own rewordings: from a button, because they take some seconds."""
+    text = page.prompt_set.reference
+    identity = (text, wanted.count, wanted.seed, tuple(protected))
+    label = f"Ask {shown(page.loaded.lm.card.name)} for {wanted.count} paraphrases"
+    if not page.asked(PARAPHRASING, identity, label, "ask paraphrases"):
+        return None
+    return page.kept(
+        PARAPHRASING,
+        identity,
+        lambda report: paraphrase.paraphrases(
+            page.loaded.lm, text, wanted.count, wanted.seed, protected=protected, report=report
+        ),
+    )
+
+
+def shortfalls(made: Sequence[Generated]) -> None:
+    """What is fewer than asked for, and what was dropped."""
+    for found in made:
+        if found.reason:
+            st.text(
+                f"{found.rule}: {len(found.proposals)} of {found.asked}. {found.reason[:1].upper()}{found.reason[1:]}."
+            )
+    duplicates, unchanged = sum(f.duplicates for f in made), sum(f.unchanged for f in made)
+    if duplicates or unchanged:
+        st.text(
+            f"Dropped: {duplicates} that were there already (as text or as tokens), {unchanged} that changed nothing."
+        )
