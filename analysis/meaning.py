@@ -60,7 +60,7 @@ _SAME = {
     "numbers": "the same numbers",
     "negations": "as many negations",
     "placeholders": "the same placeholders",
-    "quotes": "what is quoted is in both",
+    "quotes": "what is quoted, and every option, is in both",
     "names": "the same names",
     "examples": "no example has another answer",
 }
@@ -82,27 +82,32 @@ _PLACEHOLDER = regex.compile(
 )
 
 
+def placeholders(text: str) -> list[str]:
+    """The placeholders of a text, without blanks inside, in their order."""
+    return [regex.sub(r"\s+", "", match[0]) for match in _PLACEHOLDER.finditer(text)]
+
+
 def _placeholders(reference: str, variant: str) -> str | None:
-    one, other = (
-        Counter(regex.sub(r"\s+", "", match[0]) for match in _PLACEHOLDER.finditer(text))
-        for text in (reference, variant)
-    )
+    one, other = Counter(placeholders(reference)), Counter(placeholders(variant))
     return difference([*map(quoted, (one - other).elements())], [*map(quoted, (other - one).elements())])
 
 
 def _quotes(reference: str, variant: str) -> str | None:
-    """Quotations, code between back-ticks and addresses of one text that the other does not hold, with or without marks."""
+    """Quotations, code, addresses and answer options of one text that the other does not hold, with or without marks."""
     return difference(_unquoted(reference, variant), _unquoted(variant, reference))
 
 
 def _unquoted(text: str, other: str) -> list[str]:
     held, missing = _folded(other), []
+    parts = [text[option.start : option.end] for block in options.blocks(text) for option in block.options]
     for span in classified(text):
         part = text[span.start : span.end]
         if span.kind == "quote" or (span.kind == "code" and part[0] == part[-1] == "`" and "\n" not in part):
             part = part[1:-1]
         elif span.kind != "address":
             continue
+        parts.append(part)
+    for part in parts:
         words = _folded(part).strip(".,;:!?…。 ")
         if any(character.isalnum() for character in words) and not _holds(held, words):
             missing.append(quoted(part))

@@ -246,6 +246,12 @@ def test_quotations_are_kept_with_any_marks_or_without():
     assert failed("Run `ls` now", "Run now") == {"quotes": "'ls' is missing."}
 
 
+def test_every_answer_option_is_kept():
+    text = "Which is a fruit?\nA. carrot\nB. apple\nAnswer:"
+    assert failed(text, "Name the fruit: (a) apple, (b) carrot.") == {}
+    assert failed(text, "Which is a fruit?") == {"quotes": "'carrot' and 'apple' are missing."}
+
+
 # --- names
 
 
