@@ -35,8 +35,15 @@ class Judged:
 
     @property
     def kept(self) -> bool:
-        """What nobody chose is kept where it passes; a control is not meant to."""
-        return self.passes or self.is_control if self.chosen is None else self.chosen
+        """What nobody chose is kept where it passes; a control is not meant to.
+
+        A model's own paraphrases wait to be read: small models change the meaning in ways that no check sees.
+        """
+        if self.chosen is not None:
+            return self.chosen
+        if self.proposal.kind == "self-paraphrase":
+            return bool(self.verdict)
+        return self.passes or self.is_control
 
     def variant(self, label: str) -> Variant:
         """The row that the set gets."""

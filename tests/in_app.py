@@ -12,6 +12,7 @@ from analysis.prompts import PromptSet, Variant
 
 ROOT = Path(__file__).parents[1]
 EXPLORE, ATTRIBUTION, DISPERSION = "pages/explore.py", "pages/attribution.py", "pages/dispersion.py"
+VARIANTS, SENSITIVITY = "pages/variants.py", "pages/sensitivity.py"
 SMALL = PromptSet(
     "The capital of France is",
     (Variant("France's capital is"), Variant("What is the capital of France?", label="a question")),
