@@ -102,7 +102,7 @@ def test_all_wordings_can_be_tested_at_once(open_app):
     app = open_app(FULL, SENSITIVITY)
     app.number_input("baselines").set_value(FEWEST)
     app.toggle("noise of all").set_value(True)
-    assert "3 wordings" in run(app).button("ask noise").label
+    assert "each of 3 wordings" in run(app).button("ask noise").label
     click(app, "ask noise")
     assert any("among rewordings of its size" in title for title in charts(app))
 

@@ -8,7 +8,6 @@ import streamlit as st
 from analysis import paraphrase
 from analysis.encoding import EncodingError, encode
 from analysis.prompts import Prompt
-from analysis.tokens import shown
 from analysis.variants.results import Generated
 from analysis.variants.rules import RULES, OptionContext, Rule, generate
 from pages.shared import display, session, tokens
@@ -129,7 +128,7 @@ def _self_paraphrases(page: session.Page, wanted: Wanted, protected: Sequence[tu
     """The model's own rewordings: from a button, because they take some seconds."""
     text = page.prompt_set.reference
     identity = (text, wanted.count, wanted.seed, tuple(protected))
-    label = f"Ask {shown(page.loaded.lm.card.name)} for {wanted.count} paraphrases"
+    label = f"Ask the model for {wanted.count} paraphrases"
     if not page.asked(PARAPHRASING, identity, label, "ask paraphrases"):
         return None
     return page.kept(

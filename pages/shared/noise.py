@@ -10,7 +10,6 @@ from analysis.charts.look import Look
 from analysis.results import Analysis, PromptResult
 from analysis.significance import COUNT, noise_tests
 from analysis.significance_results import FEWEST, NoiseTest, SignificanceError, by
-from analysis.tokens import shown
 from pages.shared import display, making, session
 
 WHAT = "comparing with rewordings of the same size"
@@ -47,8 +46,10 @@ def _found(
 ) -> tuple[NoiseTest, ...] | None:
     protected = making.protected_spans(page.prompt_set.reference)
     identity = (page.prompt_set, tuple(row.row.index for row in tested), count, seed, protected)
-    what = shown(tested[0].label) if len(tested) == 1 else f"{len(tested)} wordings"
-    if not page.asked(WHAT, identity, f"Make {count} baselines for {what} and compare", "ask noise"):
+    what = (
+        "" if len(tested) == 1 else f" for each of {len(tested)} wordings"
+    )  # a label of a button is Markdown: no names
+    if not page.asked(WHAT, identity, f"Make {count} baselines{what} and compare", "ask noise"):
         return None
     try:
         return page.kept(

@@ -1,5 +1,6 @@
 """An axe-core scan of every page as people meet it: both themes, phone and desktop, popovers open."""
 
+import re
 from dataclasses import replace
 
 import pytest
@@ -15,10 +16,19 @@ FULL = PromptSet(
     target=" Paris is",
     foil=" Rome",
     candidates=(" Paris", " Rome"),
+    expected="Paris",
     response_tokens=2,
 )
-PAGES = ("", "attribution", "dispersion")
+PAGES = ("", "attribution", "dispersion", "variants", "sensitivity")
+NAMES = ("explore", *PAGES[1:])
+# What the pages share is scanned in both themes on the first three; a scan takes half a minute.
+SCANNED = [(path, dark) for path in PAGES for dark in (False, True) if dark or path not in PAGES[3:]]
 # The sidebar is the same on every page: its popovers are opened on one.
+# What is run on demand, so that its charts are there.
+WORK = {
+    "variants": [re.compile("^Run up to")],
+    "sensitivity": [re.compile("^Sample "), re.compile("^Make .* baselines")],
+}
 POPOVERS = ("model-picker", "examples", "open", "share", "details-0-0", "more", "export")
 
 
@@ -32,10 +42,11 @@ def serious(page, part: str | None = None) -> list[tuple[str, str]]:
     ]
 
 
-@pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
-@pytest.mark.parametrize("path", PAGES, ids=["explore", "attribution", "dispersion"])
+@pytest.mark.parametrize(("path", "dark"), SCANNED)
 def test_a_page_has_no_serious_violation(tiny_app, open_page, path, dark):
     page = open_page(dashboard.link(tiny_app, FULL, path), dark=dark)
+    for button in WORK.get(path, ()):
+        dashboard.press(page, button)
     assert serious(page) == []
     for key in POPOVERS if path == "" else ("export",):
         if page.locator(f".st-key-{key}").count():
@@ -44,7 +55,7 @@ def test_a_page_has_no_serious_violation(tiny_app, open_page, path, dark):
             dashboard.close_popover(page)
 
 
-@pytest.mark.parametrize("path", PAGES, ids=["explore", "attribution", "dispersion"])
+@pytest.mark.parametrize("path", PAGES, ids=NAMES)
 def test_a_page_on_a_phone_has_no_serious_violation(tiny_app, open_page, path):
     page = open_page(dashboard.link(tiny_app, replace(FULL, mode="chat"), path), width=420)
     assert serious(page) == []

@@ -140,7 +140,7 @@ def test_forty_rewordings_can_be_edited(tiny_app, open_page):
     assert dashboard.set_in_address(page).variants[39].text == "Forty is a number"
 
 
-@pytest.mark.parametrize("path", ["", "attribution", "dispersion"])
+@pytest.mark.parametrize("path", ["", "attribution", "dispersion", "variants", "sensitivity"])
 @pytest.mark.parametrize("width", [420, 1440])
 def test_nothing_is_wider_than_the_screen(tiny_app, open_page, path, width):
     page = open_page(dashboard.link(tiny_app, SMALL, path), width=width)
