@@ -86,7 +86,7 @@ class Note:
 
 @dataclass(frozen=True)
 class Answer:
-    """A greedy continuation."""
+    """A continuation: greedy, or drawn (`analysis.sampling`). Log-probs are the model's own, at temperature 1."""
 
     text: str
     ids: tuple[int, ...]
