@@ -24,8 +24,11 @@ _JOINED = re.compile(r"(?P<joiner> \|\| | \| |; |, )(?=[^\W\d_][\w ]{0,20}:)")
 _SEPARATORS = (": ", " : ", " - ", " -- ", ":: ", " => ", " = ", ":\t")
 _JOINERS = (" | ", " || ", "; ", ", ", " -- ")
 _STYLES = (("", "."), ("", ")"), ("(", ")"), ("[", "]"), ("", ":"))
-_MENTIONS = re.compile(
-    r"\(?\b[A-Za-z0-9]\b\)?(?:, ?(?:or |and )?\(?\b[A-Za-z0-9]\b\)?| (?:or|and) \(?\b[A-Za-z0-9]\b\)?|/[A-Za-z0-9]\b){1,8}"
+#: Words for an option by its place, or for the order of all.
+_PLACES = re.compile(
+    r"\b(?:first|second|third|fourth|last|next|previous|top|bottom) (?:option|choice|answer|one|item|line|statement)s?\b"
+    r"|\b(?:former|latter|alphabetical|ascending|descending|chronological)\b|\bin (?:this|the given|that) order\b",
+    re.IGNORECASE,
 )
 
 
@@ -131,8 +134,13 @@ def _relabelled(source: Source, blocks: tuple[Block, ...]) -> list[Change]:
     block = blocks[0]
     old = [option.label for option in block.options]
     answers = [answer for answer in (context.expected, context.target, *context.candidates) if answer]
-    if any(options.relabelled(answer, text, block, dict(zip(old, old, strict=True))) for answer in context.candidates):
+    same = dict(zip(old, old, strict=True))
+    if options.referring(text, block) or any(
+        options.follows(answer, text, block, same) != (True, None) for answer in context.candidates
+    ):
         return []  # a variant keeps the set's candidates, which would name labels that are gone
+    if not all(options.follows(answer, text, block, same)[0] for answer in (context.expected, context.target)):
+        return []
     contents = {text[option.start : option.end].strip().casefold() for option in block.options}
     if any(answer.strip().casefold() in contents and len(answer.strip()) < 3 for answer in answers):
         return []
@@ -151,33 +159,20 @@ def _relabelled(source: Source, blocks: tuple[Block, ...]) -> list[Change]:
         if mentions is None:
             return []
         pieces = [(o.label_start, o.label_start + len(o.label), labels[o.label]) for o in block.options]
-        moved = [
-            options.relabelled(answer, text, block, labels) if answer else None
-            for answer in (context.expected, context.target)
-        ]
+        moved = [options.follows(answer, text, block, labels)[1] for answer in (context.expected, context.target)]
         found.append(Change((*pieces, *mentions), moved[0], moved[1]))
     return found
 
 
 def _mentions(source: Source, block: Block, labels: dict[str, str]) -> list[Piece] | None:
     """Where the text outside the options names labels ("A, B or C"), with the new ones; None where that is unsure."""
-    text = source.text
     pieces: list[Piece] = []
-    for match in _MENTIONS.finditer(text):
-        if match.end() <= block.start or match.start() >= block.end:
-            for one in re.finditer(r"[A-Za-z0-9]+", match[0]):
-                start = match.start() + one.start()
-                if one[0] in labels and source.free(start, start + len(one[0])):
-                    pieces.append((start, start + len(one[0]), labels[one[0]]))
-    named = {start for start, _, _ in pieces}
-    for label in labels:
-        for match in re.finditer(rf"(?<![\w'’]){re.escape(label)}(?![\w'’])", text):
-            outside = match.end() <= block.start or match.start() >= block.end
-            sure = label in ("a", "I", "i") or (
-                label == "A" and re.match(r" [a-z]", text[match.end() : match.end() + 2])
-            )
-            if outside and match.start() not in named and not sure:
-                return None
+    for mention in options.mentions(source.text, block):
+        if not mention.listed or source.text[mention.start : mention.end] != mention.label:
+            return None
+        if not source.free(mention.start, mention.end):
+            return None
+        pieces.append((mention.start, mention.end, labels[mention.label]))
     return pieces
 
 
@@ -213,14 +208,24 @@ def option_order(source: Source, rng: random.Random) -> Iterator[Change]:
         raise Refused("all options say the same")
     labels = [option.label for option in block.options]
     plain = {content.strip().casefold() for content in contents}
+    own = dict(zip(labels, labels, strict=True))
     for answer in (context.expected, context.target):
-        own = dict(zip(labels, labels, strict=True))
-        if answer and answer.strip().casefold() in plain and options.relabelled(answer, text, block, own) is not None:
+        certain, new = options.follows(answer, text, block, own)
+        if answer and answer.strip().casefold() in plain and new is not None:
             raise Refused(f"the answer {_short(answer.strip())} is both a label and the content of an option")
-    after = text[block.end :]
-    named = {label for label in labels if re.search(rf"(?<![\w'’]){re.escape(label)}(?![\w'’])", after)}
-    if named - {"a", "I", "i"} and not set(labels) <= named | {"a"}:
-        raise Refused(f"the text after the options names option {min(named)}, whose content would change")
+        if answer and not certain:
+            raise Refused(f"the answer {_short(answer.strip())} names a label in a way that cannot be changed safely")
+    for answer in context.candidates:
+        if options.follows(answer, text, block, own)[0] and len(answer.strip("()[].:： ")) <= 2:
+            continue  # the labels themselves stay
+        if options.follows(answer, text, block, own) != (True, None):
+            raise Refused(f"the candidate {_short(answer.strip())} names a label and would not follow")
+    named = next((mention for mention in options.mentions(text, block) if not mention.whole), None)
+    if named:
+        raise Refused(f"the text outside the options names option {named.label}, whose content would change")
+    outside = text[: block.start], text[block.end :]
+    if place := _PLACES.search(outside[0]) or _PLACES.search(outside[1]):
+        raise Refused(f"the text says '{place[0]}', so the order carries meaning")
     return _orders(source, block, contents, labels, rng)
 
 
@@ -243,7 +248,7 @@ def _orders(
         moved = {labels[place]: labels[slot] for slot, place in enumerate(order)}
         pieces = tuple((option.start, option.end, after) for option, after in zip(block.options, new, strict=True))
         expected, target = (
-            options.relabelled(answer, source.text, block, moved) if answer else None
+            options.follows(answer, source.text, block, moved)[1]
             for answer in (source.options.expected, source.options.target)
         )
         yield Change(

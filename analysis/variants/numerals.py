@@ -48,7 +48,7 @@ def numerals(source: Source, rng: random.Random) -> Iterator[Change]:
     inside = [match.span() for match in sums]
     for match in _NUMBER.finditer(text):
         if (
-            not english
+            not in_english
             or opens_list_item(text, *match.span())
             or any(start <= match.start() < end for start, end in inside)
             or not allowed.free(*match.span())

@@ -4,10 +4,16 @@ import functools
 import re
 from dataclasses import dataclass
 
+from analysis.variants import english
+
+_BREAKS = r"\n\r\v\f\x1c-\x1e\x85\u2028\u2029"
+#: The start and the end of a line, whatever breaks it: "^" and "$" know "\\n" alone.
+LINE_START = rf"(?<![^{_BREAKS}])"
+LINE_END = rf"(?![^{_BREAKS}])"
 _LINE = re.compile(
-    r"^(?P<before>[ \t]*)(?P<open>[(\[（]?)(?P<word>(?:[Oo]ption|[Cc]hoice|选项|选择)[ \t]?)?(?P<label>[A-Za-z]|\d{1,2})"
-    r"(?P<close>[.):：、\]）]+)(?P<gap>[ \t\u3000]*)(?P<content>[^\s\r\n][^\r\n]*?)?[ \t]*\r?$",
-    re.MULTILINE,
+    rf"{LINE_START}(?P<before>[ \t]*(?:[-*•][ \t]+)?)(?P<open>\*\*|[(\[（]?)"
+    r"(?P<word>(?:[Oo]ption|[Cc]hoice|选项|选择)[ \t]?)?(?P<label>[A-Za-z]|\d{1,2})"
+    rf"(?P<close>\*\*[.):]|[.):：、\]）]+(?:\*\*)?)(?P<gap>[ \t\u3000]*)(?P<content>[^\s{_BREAKS}][^{_BREAKS}]*?)?[ \t]*{LINE_END}"
 )
 _INLINE = re.compile(
     r"(?<![^\s,;:?.，；：？。/|])(?P<open>[(\[]?)(?P<label>[A-Za-z]|\d{1,2})(?P<close>[.)\]])(?P<gap>[ \t]+)"
@@ -27,14 +33,21 @@ _REFERS = re.compile(
     r"(?:above|below|these|those|them|following|other|others|options|answers|choices)\b"
     r"|^(?:both|neither|either|all|any|none|all three|all four)\W*$"
     r"|\b(?:above|below|previous|preceding|aforementioned)\b"
-    r"|\b(?:both|neither|either|only|options?|choices?|answers?) \(?[A-Z0-9]\)?(?!\w)"
-    r"|(?<!\w)\(?[A-H1-9]\)?,? (?:and|or|nor|&) \(?[A-H1-9]\)?(?!\w)"
     r"|\bthe (?:other|first|last|next) (?:one|two|three|option|answer|choice)s?\b"
     r"|以上|上述|皆非|皆是|前者|后者|都不是|都对|都错"
     r"|\b(?:todas|ninguna|ninguno) (?:de )?(?:las|los|las) (?:anteriores|opciones)\b|\b(?:todas|ninguna) las anteriores\b"
     r"|ci-dessus|\b(?:keine|alle) (?:der|davon)\b|\balle genannten\b|\bnessuna delle\b|\btutte le\b",
     re.IGNORECASE,
 )
+_ENUMERATION = re.compile(
+    r"\(?(?<!\w)(?:[A-Za-z]|\d{1,2})\b\)?(?:, ?(?:or |and )?\(?\b(?:[A-Za-z]|\d{1,2})\b\)?"
+    r"| (?:or|and) \(?\b(?:[A-Za-z]|\d{1,2})\b\)?|/(?:[A-Za-z]|\d{1,2})\b){1,8}"
+)
+#: An example's answer, which belongs to the options before it.
+_ANSWERED = re.compile(
+    rf"(?:answer|antwort|réponse|respuesta|risposta|答案|a)\s*[:：][ \t]*[(\[]?\w{{1,2}}[)\].]*{LINE_END}", re.I
+)
+_CHOOSES = re.compile(r"\b(?:which|choose|choices?|select|pick|options?)\b|选项|选择", re.IGNORECASE)
 
 
 @dataclass(frozen=True)
@@ -82,23 +95,100 @@ def blocks(text: str) -> tuple[Block, ...]:
             match["word"] or "",
         )
         begins = match.end("before")
-        between = text[run[-1].end : begins] if run else ""
+        between = text[run[-1].end : match.start()] if run else ""
         if run and _follows(run[-1], option) and not between.strip():
             run.append(option)
             spans.append((begins, option.end))
             continue
-        found += _block(run, spans, asks)
+        found += _block(text, run, spans, asks)
         run, spans = ([option], [(begins, option.end)]) if option.label in "Aa1" else ([], [])
-    found += _block(run, spans, asks)
+    found += _block(text, run, spans, asks)
     if not found:
         found = _inline_blocks(text, asks)
     return tuple(found)
 
 
 def referring(text: str, block: Block) -> str | None:
-    """The first content that speaks of other options ("all of the above"), so that the order carries meaning."""
+    """The first content that speaks of other options ("all of the above", "A or B"), so that the order carries meaning."""
+    label = "|".join(option.label for option in block.options)
+    one = rf"\(?(?<!\w)(?:{label})(?!\w)\)?"
+    names = re.compile(
+        rf"\b(?:both|neither|either|only|just|not|except|same as|see|options?|choices?|answers?) {one}(?! [a-z])"
+        rf"|{one} (?:only|alone|is|are)\b|{one}(?:,? (?:and|or|nor|und|oder|et|ou|y|o) |(?:,| ?[&+/和或]) ?){one}",
+        re.IGNORECASE,
+    )
     contents = (text[option.start : option.end] for option in block.options)
-    return next((content for content in contents if _REFERS.search(content)), None)
+    return next((content for content in contents if _REFERS.search(content) or names.search(content)), None)
+
+
+@dataclass(frozen=True)
+class Mention:
+    """A label named outside the options, [start, end); `whole` where it is part of an enumeration of all labels."""
+
+    start: int
+    end: int
+    label: str
+    listed: bool
+    whole: bool
+
+
+def mentions(text: str, block: Block) -> list[Mention]:
+    """The places outside `block` that name one of its labels, or may.
+
+    Left out: the article "a", an open answer cue "A:", and the answers of earlier lists.
+    """
+    labels = {option.label.casefold(): option.label for option in block.options}
+    earlier = [match.span() for match in _ANSWERED.finditer(text, 0, block.start)] if blocks(text)[0] != block else []
+    skipped = [(other.start, other.end) for other in blocks(text)] + earlier
+    listed: dict[int, bool] = {}
+    for match in _ENUMERATION.finditer(text):
+        ones = [
+            (match.start() + one.start(), one[0].casefold())
+            for one in re.finditer(r"\b(?:[A-Za-z]|\d{1,2})\b", match[0])
+        ]
+        named = [name for _, name in ones if name in labels]
+        listed |= {start: len(set(named)) == len(labels) == len(ones) for start, name in ones if name in labels}
+    found = []
+    for match in re.finditer(rf"(?<![\w'’])(?:{'|'.join(labels)})(?!\w|['’](?:m|ve|ll|d|re|t)\b)", text, re.IGNORECASE):
+        start, end = match.span()
+        if any(one <= start < two for one, two in skipped):
+            continue
+        if start not in listed and (_is_article(text, start, end) or _is_cue(text, start, end)):
+            continue
+        found.append(Mention(start, end, labels[match[0].casefold()], start in listed, listed.get(start, False)))
+    return found
+
+
+def _is_article(text: str, start: int, end: int) -> bool:
+    """Whether "a" or "A" stands before the word of a noun phrase."""
+    noun = re.match(r" ([a-z]{2,})", text[end : end + 30])
+    if text[start:end] not in ("a", "A") or not noun or noun[1] in english.FUNCTION_WORDS:
+        return False
+    return text[start] == "a" or not re.search(r"[A-Za-z,] $", text[max(0, start - 2) : start])
+
+
+def _is_cue(text: str, start: int, end: int) -> bool:
+    """Whether "A:" opens the place of an answer, at the start of a line or the end of the text."""
+    return text[start:end] == "A" and re.match(rf"[:：][ \t]*{LINE_END}", text[end:]) is not None
+
+
+def follows(answer: str | None, text: str, block: Block, labels: dict[str, str]) -> tuple[bool, str | None]:
+    """Whether it is certain what `answer` becomes where labels change after `labels`, and what: None if it stays.
+
+    The content of an option stays. A text with a label as a word of its own is certain only where `relabelled` reads it.
+    """
+    if not answer:
+        return True, None
+    new = relabelled(answer, text, block, labels)
+    if new is not None:
+        return True, new
+    if answer.strip().casefold() in {text[option.start : option.end].strip().casefold() for option in block.options}:
+        return True, None
+    label = "|".join(option.label for option in block.options)
+    named = re.finditer(
+        rf"(?<![\w'’])(?:{label})(?!\w|['’](?:m|ve|ll|d|re|t)\b)", answer.replace("_", " "), re.IGNORECASE
+    )
+    return all(_is_article(answer, *match.span()) and answer[match.start()] == "a" for match in named), None
 
 
 def relabelled(answer: str, text: str, block: Block, labels: dict[str, str]) -> str | None:
@@ -133,10 +223,21 @@ def _follows(option: Option, other: Option) -> bool:
     return not other.label.isdigit() and ord(other.label) == ord(option.label) + 1
 
 
-def _block(run: list[Option], spans: list[tuple[int, int]], asks: bool, inline: bool = False) -> list[Block]:
+def _block(text: str, run: list[Option], spans: list[tuple[int, int]], asks: bool, inline: bool = False) -> list[Block]:
     if len(run) < 2 or (run[0].label.isdigit() and not asks):
         return []
+    contents = [text[option.start : option.end] for option in run]
+    if run[0].label.isdigit() and (
+        any(content.endswith(("?", "？")) for content in contents)
+        or (not _CHOOSES.search(text) and all(_commands(content) for content in contents))
+    ):
+        return []  # questions or tasks one after another
     return [Block(tuple(run), spans[0][0], spans[-1][1], inline)]
+
+
+def _commands(content: str) -> bool:
+    word = re.match(r"[A-Za-z]+(?= )", content)
+    return word is not None and word[0].casefold() in english.IMPERATIVES
 
 
 def _inline_blocks(text: str, asks: bool) -> list[Block]:
@@ -172,17 +273,17 @@ def _inline_blocks(text: str, asks: bool) -> list[Block]:
                 Option(m["label"], m.start("label"), m["open"], m["close"], m.end(), m.end() + len(content))
                 for m, content in options
             ]
-            found += _block(parsed, [(run[0].start(), 0), (0, parsed[-1].end)], asks, inline=True)
+            found += _block(text, parsed, [(run[0].start(), 0), (0, parsed[-1].end)], asks, inline=True)
     return found
 
 
 def _next_label(match: re.Match[str], other: re.Match[str], text: str) -> bool:
     one = Option(match["label"], 0, match["open"], match["close"], 0, 0)
     two = Option(other["label"], 0, other["open"], other["close"], 0, 0)
-    return _follows(one, two) and not re.search(r"[\r\n]", text[match.end() : other.start()])
+    return _follows(one, two) and not re.search(f"[{_BREAKS}]", text[match.end() : other.start()])
 
 
 def _end_of_line(text: str, start: int) -> int:
     limit = min(len(text), start + _LONGEST + 50)
-    match = re.compile(r"[\r\n]").search(text, start, limit)
+    match = re.compile(f"[{_BREAKS}]").search(text, start, limit)
     return match.start() if match else limit

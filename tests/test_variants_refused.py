@@ -1,0 +1,111 @@
+"""Texts that a rule has to leave alone, or to change in one way only, so that each rewording still says the same."""
+
+import re
+
+import pytest
+
+from analysis.variants import options
+from analysis.variants.rules import RULES, OptionContext, generate
+
+RULE = {rule.name: rule for rule in RULES}
+PRIME = "Which is a prime?\nA. 4\nB. 7\nC. 9\nAnswer:"
+
+
+def made(rule: str, text: str, **context: str | tuple[str, ...]) -> list[str]:
+    """All texts the rule makes, at most 300."""
+    known = OptionContext(**context)  # type: ignore[arg-type]
+    return [proposal.text for proposal in generate(text, RULE[rule], 300, options=known).proposals]
+
+
+@pytest.mark.parametrize("text", ["Ich habe 5 Äpfel und du hast nicht 3", "Combien font 7 pommes et 2 poires ?"])
+def test_numbers_of_other_languages_stay_digits(text: str) -> None:
+    assert not made("numerals", text)
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        "The answer is B.",
+        "B because 7 is prime",
+        "**B**",
+        "Option B, I think",
+        "b, of course",
+        "It's B",
+        "B's",
+        "_B_",
+        "B\n",
+    ],
+)
+def test_an_answer_follows_its_option_or_nothing_moves(answer: str) -> None:
+    for name in ("expected", "target"):
+        for rule in ("option order", "format"):
+            for proposal in generate(PRIME, RULE[rule], 99, options=OptionContext(**{name: answer})).proposals:
+                [line] = [line for line in proposal.text.splitlines() if "7" in line]
+                label = line.strip(" ([")[0]
+                new = (getattr(proposal, name) or answer).replace("_", " ")
+                assert re.search(rf"\b{label}\b", new, re.IGNORECASE)
+
+
+@pytest.mark.parametrize("answer", ["The answer is 7.", "7", "It is a prime number: 7"])
+def test_an_answer_that_names_a_content_stays(answer: str) -> None:
+    found = generate(PRIME, RULE["option order"], 9, options=OptionContext(answer)).proposals
+    assert len(found) == 5
+    assert {proposal.expected for proposal in found} == {None}
+
+
+def test_candidates_with_contents_stop_the_reordering() -> None:
+    assert not made("option order", PRIME, candidates=("A. 4", "B. 7", "C. 9"))
+    assert made("option order", PRIME, candidates=("A", " B", "(C)"))
+
+
+@pytest.mark.parametrize("last", ["A or B", "Both A and B", "A and B only", "only A", "A & B", "A, B", "Same as B"])
+def test_options_that_name_others_keep_their_labels_and_order(last: str) -> None:
+    text = f"Which?\nA. tea\nB. milk\nC. {last}\nAnswer:"
+    assert not made("option order", text)
+    assert not [one for one in made("format", text) if "A" not in one.split("tea")[0]]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "The answer is A if unsure.\nSky?\nA. red\nB. blue\nAnswer:",
+        "Sky?\nA. red\nB. blue\nIf unsure, say a.\nAnswer:",
+        "Prefer B over A.\nSky?\nA. red\nB. blue\nAnswer:",
+        "Sky? If you do not know, choose the last option.\nA. red\nB. blue\nAnswer:",
+        "The options are in alphabetical order. Sky?\nA. blue\nB. red\nAnswer:",
+    ],
+)
+def test_labels_and_places_named_outside_stop_the_reordering(text: str) -> None:
+    assert not made("option order", text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Reply with A or B.\nSky?\nA. red\nB. blue\nA:",
+        "A bird sees a tree. Which colour?\nA. red\nB. blue\nAnswer:",
+        "Sea?\nA. blue\nB. red\nAnswer: A\n\nSky?\nA. red\nB. blue\nAnswer:",
+        "How many?\nA. between 1 and 5\nB. more than 5\nAnswer:",
+        "Choose.\rA. one\rB. two\rAnswer:",
+        "Choose.\n- A. one\n- B. two\nAnswer:",
+        "Choose.\n**A.** one\n**B.** two\nAnswer:",
+        "Choose.\u2028A) one\u2028B) two\u2028Answer:",
+    ],
+)
+def test_options_that_can_be_reordered(text: str) -> None:
+    block = options.blocks(text)[-1]
+    one, two = (text[option.start : option.end] for option in block.options)
+    [new] = made("option order", text)
+    assert new == f"{text[: block.start]}{text[block.start :].replace(one, '@').replace(two, one).replace('@', two)}"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Answer the question.\n1. What is 2+2?\n2. What is 3+3?",
+        "Answer these:\n1. Name a city.\n2. List two rivers.",
+    ],
+)
+def test_numbered_questions_are_no_options(text: str) -> None:
+    assert not options.blocks(text)
+    assert not made("option order", text)
