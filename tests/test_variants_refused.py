@@ -109,3 +109,35 @@ def test_options_that_can_be_reordered(text: str) -> None:
 def test_numbered_questions_are_no_options(text: str) -> None:
     assert not options.blocks(text)
     assert not made("option order", text)
+
+
+# --- format
+
+
+@pytest.mark.parametrize(
+    ("text", "pattern"),
+    [
+        ("great => positive\nawful => negative\nfine =>", r"great(.+)positive\nawful\1negative\nfine(.*)"),
+        ("Name - Bob\nAge - 5\nCity -", r"name(.+)bob\nage\1[5]\ncity(.*)"),
+        ("Name - Bob\nHobby - tea\nCity -", r"name(.+)bob\nhobby\1tea\ncity(.*)"),
+        ("Text: x | Label: y\nText: z | Label:", r"text(.+)x(.+)label\1y\ntext\1z\2label(.*)"),
+        ("Text: x\rLabel: y\rText: z\rLabel:", r"text(.+)x\rlabel\1y\rtext\1z\rlabel(.*)"),
+        (
+            "Country: Japan\nCapital city of it: Tokyo\nRiver:",
+            r"country(.+)japan\ncapital city of it\1tokyo\nriver(.*)",
+        ),
+    ],
+)
+def test_all_fields_with_one_separator_change_together(text: str, pattern: str) -> None:
+    for new in made("format", text):
+        found = re.fullmatch(pattern, new.casefold())
+        assert found
+        assert found[found.re.groups] == found[1].rstrip()
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["Option A: go left. Option B: go right.", "5 - 3 =\n6 - 2 =", "I like tea - a lot - very much.\nMilk - no."],
+)
+def test_what_is_no_list_of_fields_keeps_its_format(text: str) -> None:
+    assert not made("format", text)

@@ -11,16 +11,18 @@ import re
 from collections.abc import Iterator
 
 from analysis.variants import english, options
-from analysis.variants.options import Block
+from analysis.variants.options import LINE_END, LINE_START, Block
 from analysis.variants.source import Change, Piece, Protected, Refused, Source, in_turn
 from analysis.variants.spans import merged
 
 _FIELD = re.compile(
-    r"^(?P<before>[ \t]*)(?P<label>[^\W_][\w]*(?:[ ][\w]+){0,2})(?P<separator>[ ]?[:：][ \t]*|[ ]?(?:-|--|–|=>|->|::)[ ]+(?=\S))"
-    r"(?=(?P<value>[^\r\n]?))",
-    re.MULTILINE,
+    rf"(?:{LINE_START}[ \t]*|(?P<joiner> \|\|? |; |, ))(?P<label>[^\W\d_]\w*(?:[ ]\w+){{0,2}})"
+    rf"(?P<separator>[ ]?(?P<mark>::|[:：](?!\d)|(?<= )(?:--?|–|[=-]>)(?=[ \t]|{LINE_END}))[ \t]*)(?=(?P<value>[^\r\n]?))"
 )
-_JOINED = re.compile(r"(?P<joiner> \|\| | \| |; |, )(?=[^\W\d_][\w ]{0,20}:)")
+#: Where a field may begin inside a line, after a sentence or a joiner.
+_INSIDE = re.compile(r"(?:[.!?;|,]|[ ]{2,}|\t)[ ]*[A-Z]\w*(?: \w+){0,3}(?P<mark> ?[:：])(?=\s|\Z)")
+_LONG_LABEL = re.compile(rf"{LINE_START}[ \t]*(?P<first>[^\W\d_]+)[^:：.!?\r\n]{{0,60}}(?P<mark>[:：])(?=[ \t]+\S)")
+_SPACED = re.compile(rf"(?<=[ \t])(?P<mark>--?|–|[=-]>)(?=[ \t]|{LINE_END})")
 _SEPARATORS = (": ", " : ", " - ", " -- ", ":: ", " => ", " = ", ":\t")
 _JOINERS = (" | ", " || ", "; ", ", ", " -- ")
 _STYLES = (("", "."), ("", ")"), ("(", ")"), ("[", "]"), ("", ":"))
@@ -46,24 +48,70 @@ def format_(source: Source, rng: random.Random) -> Iterator[Change]:
 
 
 def _field_changes(source: Source) -> list[list[Change]]:
+    """Changes of all fields that have the same separator; none where one of them could not follow."""
+    groups: dict[str, list[re.Match[str]]] = {}
+    for match in _FIELD.finditer(source.text):
+        mark = ":" if match["mark"] == "：" else match["mark"]
+        groups.setdefault(mark, []).append(match)
+    families = []
+    for mark, found in groups.items():
+        if fields := _together(source, mark, found):
+            families += _field_families(source, mark, fields)
+    return families
+
+
+def _together(source: Source, mark: str, found: list[re.Match[str]]) -> list[re.Match[str]]:
+    """The fields among `found`, or none where another place looks like one of them."""
     text = source.text
     allowed = source.protected({"number"})
-    fields = []
-    for match in _FIELD.finditer(text):
-        words = match["label"].casefold().split()
-        if allowed.free(match.start("label"), match.end("separator")) and (
-            not match["separator"].strip(" ").startswith(("-", "–")) or words[-1] in english.FIELDS
-        ):
+    marked = Protected(merged((span.start, span.end) for span in source.spans if span.kind == "marked"))
+    colon = mark in (":", "::")
+    fields, lines = [], [match["label"].casefold() for match in found if match["joiner"] is None]
+    for match in found:
+        label = match["label"].casefold()
+        first = label.split()[0]
+        if not marked.free(match.start("label"), match.end("separator")):
+            return []
+        if not allowed.free(match.start("label"), match.end("separator")):
+            continue
+        if colon and first in english.IMPERATIVES - english.FIELDS:
+            continue
+        joins = match["joiner"] is not None
+        if not joins or "|" in match["joiner"] or first in english.FIELDS or label in lines:
             fields.append(match)
-    named = [match for match in fields if match["label"].casefold().split()[0] in english.FIELDS]
-    plain = [match for match in fields if match["label"].casefold().split()[0] not in english.IMPERATIVES]
-    fields = [match for match in fields if match in named or match in plain]
-    if not fields or (len(fields) == 1 and not named and fields[0].end() != source.end):
+    named = [match for match in fields if match["label"].casefold().split()[-1 if not colon else 0] in english.FIELDS]
+    if not fields or (len(fields) == 1 and not named and (not colon or fields[0].end() != source.end)):
         return []
+    there = {match.start("mark") + (match["mark"][0] == " ") for match in fields}
+    others = (*_INSIDE.finditer(text), *_LONG_LABEL.finditer(text)) if colon else _SPACED.finditer(text)
+    for other in others:
+        place = other.end("mark") - 1 if colon else other.start("mark")
+        if not colon and other["mark"] != mark:
+            continue
+        first = other.groupdict().get("first") or ""
+        instructs = first.casefold() in (english.IMPERATIVES - english.FIELDS) | english.QUESTION_WORDS | {
+            "please",
+            "kindly",
+        }
+        if place not in there and allowed.free(place, place + 1) and not instructs and text[place - 1] != ":":
+            return []
+    if not colon and any("=" in _line(text, match.end()) for match in fields if "=" not in mark):
+        return []
+    return fields
+
+
+def _line(text: str, start: int) -> str:
+    """What is left of the line, at most 300 characters."""
+    return re.split(r"[\r\n]", text[start : start + 300], maxsplit=1)[0]
+
+
+def _field_families(source: Source, mark: str, fields: list[re.Match[str]]) -> list[list[Change]]:
+    text = source.text
+    allowed = source.protected({"number"})
     separators = []
+    minus = any(match["value"].isdigit() for match in fields)
     for separator in _SEPARATORS:
-        minus = any(match["value"].isdigit() for match in fields)
-        if minus and re.search(r"[-=]", separator):
+        if (minus and re.search(r"[-=]", separator)) or separator.strip() == mark == "::":
             continue
         separators.append(
             tuple(
@@ -79,9 +127,11 @@ def _field_changes(source: Source) -> list[list[Change]]:
             )
         )
     cases: list[tuple[Piece, ...]] = []
-    for change in (str.upper, str.lower, str.title):
+    labels = {match["label"] for match in fields}
+    # small letters may be an example's content ("great: positive")
+    small = any(label[0].islower() and label.casefold().split()[0] not in english.FIELDS for label in labels)
+    for change in () if small else (str.upper, str.lower, str.title):
         pieces: list[Piece] = []
-        labels = {match["label"] for match in fields}
         for match in fields:
             pieces.append((match.start("label"), match.end("label"), change(match["label"])))
         taken = {match.start("label") for match in fields}
@@ -93,8 +143,9 @@ def _field_changes(source: Source) -> list[list[Change]]:
                     if found.start() not in taken and allowed.free(*found.span())
                 ]
         cases.append(tuple(pieces))
-    joined = [match.span("joiner") for match in _JOINED.finditer(text) if source.free(*match.span("joiner"))]
-    joiners = [tuple((start, end, joiner) for start, end in joined) for joiner in _JOINERS] if joined else []
+    joined = [match.span("joiner") for match in fields if match["joiner"] is not None]
+    free = all(source.free(*span) for span in joined)
+    joiners = [tuple((start, end, joiner) for start, end in joined) for joiner in _JOINERS] if joined and free else []
     return [[Change(pieces) for pieces in family] for family in (separators, cases, joiners)]
 
 
