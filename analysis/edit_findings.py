@@ -53,7 +53,8 @@ def _against(found: EditAttribution, first: int) -> str:
     if not opposed or abs(found.values[opposed[0]]) < max(STABLE, 0.25 * abs(found.values[first])):
         return ""
     other = opposed[0]
-    return f" {named(found.hunks[other]).capitalize()} works against it ({signed(float(found.values[other]))})."
+    name = named(found.hunks[other])
+    return f" {name[:1].upper()}{name[1:]} works against it ({signed(float(found.values[other]))})."
 
 
 def _certainty(found: EditAttribution) -> str:

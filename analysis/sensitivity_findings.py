@@ -123,7 +123,12 @@ def _alone(found: Sequence[AnswerGroup], figures: Sensitivity, analysis: Analysi
 
 def _omitted(figures: Sensitivity) -> str:
     phrase = omitted(figures.left_out)
-    return f" {phrase[0].upper()}{phrase[1:]}." if phrase else ""
+    said = f" {phrase[0].upper()}{phrase[1:]}." if phrase else ""
+    apart = figures.answers_left_out.own_expected
+    if not apart:
+        return said
+    rows = "wording with another expected answer is" if apart == 1 else "wordings with another expected answer are"
+    return f"{said} {apart} {rows} left out where answers are compared."
 
 
 def _apart(analysis: Analysis, answers: Sequence[Answer | None] | None, match: Match) -> str:

@@ -8,7 +8,7 @@ from pages.shared import culprit, display, measuring, noise, sampled, second_mod
 
 page = session.open_page("Sensitivity")
 analysis = page.analysis()
-measuring.two_rows(analysis)
+session.two_rows(analysis, "how sensitive the answer is to the wording")
 look = display.look()
 chosen = session.selected(analysis)
 top = st.container()

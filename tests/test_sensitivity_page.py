@@ -6,6 +6,7 @@ import pytest
 
 from analysis.prompts import PromptSet, Variant
 from analysis.significance_results import FEWEST
+from pages.shared import models, sampled
 from tests.in_app import EXPLORE, SENSITIVITY, SMALL, charts, click, finding, run, said, texts, wording
 
 FULL = replace(
@@ -158,3 +159,29 @@ def test_a_second_model_that_does_not_load_leaves_the_page(open_app):
     click(run(app), "second load model")
     assert said(app, "The model was not loaded", "nobody/**no** such")
     assert "wordings" in finding(app)
+
+
+def test_a_second_model_of_the_same_name_has_columns_of_its_own(open_app):
+    app = open_app(FULL, SENSITIVITY)
+    app.session_state["second model spec"] = models.first_spec()
+    run(app)
+    rows = next(frame.value for frame in app.dataframe if "wording" in frame.value.columns)
+    assert len(rows.columns) == 5
+
+
+def test_rewordings_that_are_all_off_or_cannot_be_analysed_are_named_as_such(open_app):
+    off = replace(FULL, variants=tuple(replace(variant, enabled=False) for variant in FULL.variants))
+    assert "switched off" in finding(open_app(off, SENSITIVITY))
+    assert "None of the rewordings" in finding(open_app(replace(FULL, variants=(Variant(""),)), SENSITIVITY))
+
+
+def test_each_stopped_work_stays_stopped_until_it_is_asked_for_again(open_app):
+    app = open_app(FULL, SENSITIVITY)
+    wanted = (FULL, 0.7, 10, 0)
+    sampling = (sampled.WHAT, (models.preload().lm.key, FULL, wanted))
+    app.session_state[f"asked: {sampled.WHAT}"] = wanted
+    app.session_state["stopped"] = {sampling, ("other work", "of another page")}
+    assert said(run(app), "Stopped: sampling answers.")
+    click(app, f"continue {sampled.WHAT}")
+    assert any("Right answers at temperature" in title for title in charts(app))
+    assert app.session_state["stopped"] == {("other work", "of another page")}

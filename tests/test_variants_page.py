@@ -7,6 +7,7 @@ import pytest
 from analysis import default_model
 from analysis.limits import MAX_VARIANTS
 from analysis.prompts import PromptSet, Variant
+from analysis.text import grouped
 from tests.in_app import EXPLORE, SMALL, VARIANTS, charts, click, finding, open_popover, prompt_set, run, said, texts
 
 CHOICE = PromptSet(
@@ -153,3 +154,26 @@ def test_kinds_are_run_for_one_prompt_and_pooled(open_app):
     app.multiselect("pooled sets").set_value(["antonym"])
     click(run(app), "ask kinds")
     assert said(app, "two prompts")
+
+
+def test_no_text_is_proposed_twice_by_two_rules(open_app):
+    labelled = replace(SMALL, reference="Question: Which animal barks?\nAnswer:")
+    app = choose(open_app(labelled, VARIANTS), "casing", "final punctuation", "whitespace", "format", count=12)
+    click(app, "keep proposals")
+    kept = [variant.text for variant in prompt_set(app).variants]
+    assert len(kept) == len(set(kept)) > 12
+
+
+def test_of_a_long_prompt_the_part_with_the_edits_is_shown(open_app):
+    # The tiny model reads fewer tokens than this: the page says so, and proposes all the same.
+    long = replace(SMALL, reference="The cat sat on the mat. " * 200 + "Please describe the famous capital of France.")
+    app = choose(open_app(long, VARIANTS), "typo", count=1)
+    assert said(app, "The reference has", "reads at most")
+    assert said(app, "Characters", f"of {grouped(len(long.reference))}")
+    assert rows(app)
+
+
+def test_nothing_chosen_and_paraphrases_not_asked_for_are_no_failure(open_app):
+    app = choose(open_app(SMALL, VARIANTS))
+    assert finding(app).startswith("Choose kinds")
+    assert "has not been asked" in finding(choose(app, "self-paraphrase"))

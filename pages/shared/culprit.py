@@ -54,7 +54,7 @@ def _found(page: session.Page, reference: PromptResult, variant: PromptResult) -
     edits = len(text_edits(reference.row.prompt.text, variant.row.prompt.text))
     assert variant.trace is not None
     cost = (2**edits if edits <= EXACT else 25 * edits) * len(variant.trace.tokens)
-    label = f"Try the {edits} edits in mixtures"
+    label = f"Try the {edits} edits in mixtures" if edits > 1 else "Try the edit"
     if not page.asked(WHAT, identity, label, "ask edits", free=cost <= LIVE_TOKENS):
         return None
     try:

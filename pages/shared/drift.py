@@ -21,14 +21,8 @@ VIEWS = ("raw", "relative", "cosine")
 
 def usable(analysis: Analysis) -> list[PromptResult]:
     """The rows with states; the page ends here, with what there is to say, where there are fewer than two."""
-    found = [result for result in analysis.prompts if result.trace is not None]
-    if analysis.reference.trace is None or len(found) < 2:
-        display.finding("Add a paraphrase to see how far its states drift from the reference's.")
-        for result in analysis.prompts:
-            if result.trace is None:
-                display.notes(result.notes)
-        st.stop()
-    return found
+    session.two_rows(analysis, "how far its states drift from the reference's")
+    return [result for result in analysis.prompts if result.trace is not None]
 
 
 def target_token(rows: Sequence[PromptResult]) -> int:

@@ -8,6 +8,7 @@ import streamlit as st
 from analysis import paraphrase
 from analysis.encoding import EncodingError, encode
 from analysis.prompts import Prompt
+from analysis.text import grouped
 from analysis.variants.results import Generated
 from analysis.variants.rules import RULES, OptionContext, Rule, generate
 from pages.shared import display, session, tokens
@@ -16,6 +17,7 @@ SELF_PARAPHRASE = "self-paraphrase"
 START = ("casing", "final punctuation", "typo", "contraction", "synonym", "courtesy", "question frame")
 MOST_PER_KIND = 12
 _PROTECTED = "protected spans"  # (text, the user's spans in it)
+MAKING = "making rewordings"
 PARAPHRASING = "asking the model for paraphrases"
 
 
@@ -27,6 +29,10 @@ class Wanted:
     self_paraphrase: bool
     count: int  # of each kind
     seed: int
+
+    @property
+    def some(self) -> bool:
+        return bool(self.rules) or self.self_paraphrase
 
 
 def controls() -> Wanted:
@@ -61,6 +67,11 @@ def protection(page: session.Page) -> tuple[tuple[int, int], ...]:
         display.error(f"The reference cannot be reworded: {error}.")
         return ()
     spans = frozenset(protected_spans(text))
+    if len(read) > page.loaded.lm.max_tokens:
+        display.warning(
+            f"The reference has {grouped(len(read))} tokens; {page.loaded.lm.card.name} reads at most"
+            f" {grouped(page.loaded.lm.max_tokens)}, so its rewordings cannot be analysed."
+        )
     st.text("Click a word to protect it: no rewording will touch it.")
     framed = [
         index
@@ -90,33 +101,47 @@ def _word(read: "tokens.Tokens", chosen: int) -> tuple[int, int]:
 
 
 def made(page: session.Page, wanted: Wanted, protected: Sequence[tuple[int, int]]) -> tuple[Generated, ...]:
-    """What the rules make of the reference; texts that the set holds already are not proposed again."""
+    """What the rules make of the reference; a text that the set holds, or another rule made, is not proposed again."""
     prompt_set = page.prompt_set
     if not prompt_set.reference.strip():
         return ()
-    encoder = page.loaded.lm.encoder
     taken = [variant.text for variant in prompt_set.variants]
     options = OptionContext(prompt_set.expected, _text(prompt_set.target), prompt_set.candidates or ())
+    identity = (
+        page.loaded.lm.key, prompt_set.reference, tuple(rule.name for rule in wanted.rules), wanted.count, wanted.seed,
+        tuple(protected), options, tuple(taken),
+    )  # fmt: skip
+    found = page.kept(MAKING, identity, lambda report: _by_rules(page, wanted, protected, options, taken, report)) or ()
+    if wanted.self_paraphrase and (own := _self_paraphrases(page, wanted, protected)) is not None:
+        there = {*taken, *(proposal.text for one in found for proposal in one.proposals)}
+        new = tuple(proposal for proposal in own.proposals if proposal.text not in there)
+        dropped = len(own.proposals) - len(new)
+        found = (*found, replace(own, proposals=new, duplicates=own.duplicates + dropped))
+    return found
+
+
+def _by_rules(
+    page: session.Page,
+    wanted: Wanted,
+    protected: Sequence[tuple[int, int]],
+    options: OptionContext,
+    taken: Sequence[str],
+    report: session.Report,
+) -> tuple[Generated, ...]:
+    encoder, there = page.loaded.lm.encoder, list(taken)
 
     def ids(text: str) -> Sequence[int]:
         return encoder.full.encode(text, add_special_tokens=False).ids
 
-    found = [
-        generate(
-            prompt_set.reference,
-            rule,
-            wanted.count,
-            wanted.seed,
-            protected=protected,
-            options=options,
-            ids=ids,
-            taken=taken,
-        )
-        for rule in wanted.rules
-    ]
-    if wanted.self_paraphrase and (own := _self_paraphrases(page, wanted, protected)) is not None:
-        new = tuple(proposal for proposal in own.proposals if proposal.text not in taken)
-        found.append(replace(own, proposals=new, duplicates=own.duplicates + len(own.proposals) - len(new)))
+    found = []
+    for number, rule in enumerate(wanted.rules):
+        report(number / len(wanted.rules))
+        one = generate(
+            page.prompt_set.reference, rule, wanted.count, wanted.seed,
+            protected=protected, options=options, ids=ids, taken=there,
+        )  # fmt: skip
+        there += [proposal.text for proposal in one.proposals]
+        found.append(one)
     return tuple(found)
 
 
@@ -128,7 +153,7 @@ def _self_paraphrases(page: session.Page, wanted: Wanted, protected: Sequence[tu
     """The model's own rewordings: from a button, because they take some seconds."""
     text = page.prompt_set.reference
     identity = (text, wanted.count, wanted.seed, tuple(protected))
-    label = f"Ask the model for {wanted.count} paraphrases"
+    label = f"Ask the model for {wanted.count} paraphrase{'' if wanted.count == 1 else 's'}"
     if not page.asked(PARAPHRASING, identity, label, "ask paraphrases"):
         return None
     return page.kept(
@@ -138,6 +163,11 @@ def _self_paraphrases(page: session.Page, wanted: Wanted, protected: Sequence[tu
             page.loaded.lm, text, wanted.count, wanted.seed, protected=protected, report=report
         ),
     )
+
+
+def waiting(made: Sequence[Generated], wanted: Wanted) -> bool:
+    """Whether paraphrases were chosen and the model has not been asked for them."""
+    return wanted.self_paraphrase and all(one.rule != SELF_PARAPHRASE for one in made)
 
 
 def shortfalls(made: Sequence[Generated]) -> None:

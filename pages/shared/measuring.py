@@ -19,16 +19,6 @@ from pages.shared import display, export, session
 MATRICES = {"Δ log p": "delta", "JSD": "jsd", "answers": "response"}
 
 
-def two_rows(analysis: Analysis) -> None:
-    """The page ends here, with what there is to say, where there is nothing to compare."""
-    if analysis.reference.trace is None or sum(row.trace is not None for row in analysis.prompts) < 2:
-        display.finding("Add a paraphrase to see how sensitive the answer is to the wording.")
-        for row in analysis.prompts:
-            if row.trace is None:
-                display.notes(row.notes)
-        st.stop()
-
-
 def matches() -> tuple[Match, Match]:
     """When two answers are the same, and when one is the expected one."""
     with st.container(horizontal=True, vertical_alignment="bottom"):
@@ -117,7 +107,10 @@ def table(found: Sequence[Metric]) -> None:
         return
     one = found[rows[0]]
     interval = f", 95 % interval {_interval(one)}" if one.interval else ""
-    st.text(f"{one.name}: {_value(one)} {one.unit}".rstrip() + f" over {one.n} wordings{interval}.")
+    st.text(
+        f"{one.name}: {_value(one)} {one.unit}".rstrip()
+        + f" over {one.n} wording{'' if one.n == 1 else 's'}{interval}."
+    )
     st.text(one.definition)
     st.text(f"Lowest: {one.lowest}. Highest: {one.highest}.")
     for line in (one.note, f"Source: {one.source}." if one.source else ""):

@@ -27,7 +27,7 @@ def draw(page: session.Page, analysis: Analysis, look: Look, chosen: int) -> tup
         )
         count = st.number_input("Baselines", FEWEST, 199, COUNT, key="baselines", width=140)
         seed = st.number_input("Seed", 0, 2**31 - 1, 0, key="noise seed", width=140)
-        every = st.toggle(f"All {len(rows)} wordings", key="noise of all")
+        every = len(rows) > 1 and st.toggle(f"All {len(rows)} wordings", key="noise of all")
     tested = rows if every else selected
     if not tested:
         st.text("Select a rewording to compare its effect with rewordings of its size.")

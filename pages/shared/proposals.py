@@ -9,14 +9,18 @@ import streamlit as st
 from analysis import variant_findings
 from analysis.encoding import EncodingError, encode
 from analysis.judgement import FLAG_BELOW, Judged
-from analysis.meaning import hard_checks
+from analysis.meaning import Check, hard_checks
 from analysis.prompts import Prompt
+from analysis.text import grouped
 from analysis.tokens import shown
-from analysis.variants.results import Edit, Generated, Proposal
+from analysis.variants.results import Edit, Generated, Proposal, applied
 from pages.shared import display, draft, editor, meaning, session, tokens
 
 _CHOICES = "choices on proposals"
+CHECKING = "checking meanings"
 SHOWN_AT_FIRST = 30
+LONG = 1_500  # characters: of a longer proposal the part with its edits is shown
+AROUND = 200  # characters before the first edit
 EDITS_NAMED = 4
 
 
@@ -35,10 +39,21 @@ def judged(page: session.Page, made: Sequence[Generated]) -> tuple[Judged, ...]:
     chosen = [(proposal, _choice(reference, proposal)) for found in made for proposal in found.proposals]
     texts = [proposal.text if choice.text is None else choice.text for proposal, choice in chosen]
     similar = meaning.similarities(page, reference, texts)
+    checks = page.kept(CHECKING, (reference, tuple(texts)), lambda report: _checked(reference, texts, report))
+    if checks is None:
+        return ()
     return tuple(
-        Judged(proposal, text, hard_checks(reference, text), similar.get(text), choice.verdict, choice.keep)
+        Judged(proposal, text, checks[text], similar.get(text), choice.verdict, choice.keep)
         for (proposal, choice), text in zip(chosen, texts, strict=True)
     )
+
+
+def _checked(reference: str, texts: Sequence[str], report: session.Report) -> dict[str, tuple[Check, ...]]:
+    checks: dict[str, tuple[Check, ...]] = {}
+    for number, text in enumerate(texts):
+        report(number / len(texts))
+        checks[text] = hard_checks(reference, text)
+    return checks
 
 
 def keep(page: session.Page, found: Sequence[Judged]) -> None:
@@ -105,14 +120,31 @@ def _row(page: session.Page, reference: str, one: Judged) -> None:
 
 
 def _strip(page: session.Page, reference: str, one: Judged, key: str) -> None:
+    text, base, place = _part(reference, one)
     try:
-        read = encode(page.loaded.lm.encoder, Prompt(one.text, control_tokens=False))
+        read = encode(page.loaded.lm.encoder, Prompt(text, control_tokens=False))
     except EncodingError as error:
         display.error(f"{error}.")
         return
-    tokens.strip(
-        read, key=f"strip {key}", by="word", reference=reference, label=f"Proposal of kind {one.proposal.rule}"
-    )
+    if place:
+        st.text(place)
+    tokens.strip(read, key=f"strip {key}", by="word", reference=base, label=f"Proposal of kind {one.proposal.rule}")
+
+
+def _part(reference: str, one: Judged) -> tuple[str, str | None, str]:
+    """What is shown of a proposal, what it is compared with, and which part that is where it is not all."""
+    if len(one.text) <= LONG:
+        return one.text, reference, ""
+    if one.text != one.proposal.text:
+        return one.text[:LONG], None, f"The first {grouped(LONG)} of {grouped(len(one.text))} characters:"
+    start = max(one.proposal.edits[0].start - AROUND, 0)
+    inside = [edit for edit in one.proposal.edits if edit.start < start + LONG]
+    end = min(max(start + LONG, inside[-1].end), len(reference))
+    base = reference[start:end]
+    text = applied(base, tuple(replace(edit, start=edit.start - start, end=edit.end - start) for edit in inside))
+    more = len(one.proposal.edits) - len(inside)
+    rest = f"; {more} more edit{'s' if more > 1 else ''} after it" if more else ""
+    return text, base, f"Characters {grouped(start + 1)} to {grouped(end)} of {grouped(len(reference))}{rest}:"
 
 
 def _verdict(reference: str, one: Judged, key: str) -> None:

@@ -18,10 +18,12 @@ def run(what: str, key: Hashable, work: Callable[[Callable[[float], None]], T]) 
     """
     place = st.empty()
     identity = (what, key)
-    if st.session_state.get(_STOPPED) == identity:
+    if identity in st.session_state.get(_STOPPED, ()):
         with place.container(horizontal=True, vertical_alignment="center"):
             st.text(f"Stopped: {what}.")
-            st.button("Continue", key=f"continue {what}", on_click=_forget, icon=":material/play_arrow:")
+            st.button(
+                "Continue", key=f"continue {what}", on_click=_forget, args=(identity,), icon=":material/play_arrow:"
+            )
         return None
     started = time.monotonic()
     bar = None
@@ -45,8 +47,8 @@ def run(what: str, key: Hashable, work: Callable[[Callable[[float], None]], T]) 
 
 
 def _stop(identity: Hashable) -> None:
-    st.session_state[_STOPPED] = identity
+    st.session_state.setdefault(_STOPPED, set()).add(identity)
 
 
-def _forget() -> None:
-    st.session_state.pop(_STOPPED, None)
+def _forget(identity: Hashable) -> None:
+    st.session_state.get(_STOPPED, set()).discard(identity)

@@ -1,6 +1,7 @@
 """The same set on a second model, side by side."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import pandas as pd
 import streamlit as st
@@ -37,6 +38,8 @@ def draw(
     if made is None:
         return None
     other, replies, other_posix = made
+    if other.model.name == analysis.model.name:  # two folders of one name, or two precisions of one model
+        other = replace(other, model=replace(other.model, name=f"{other.model.name}, the second"))
     match, correct = matches
     found = two_models.compare(analysis, answers, posix, other, replies, other_posix, match=match, correct=correct)
     st.text(two_models.finding(found))

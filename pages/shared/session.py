@@ -139,6 +139,25 @@ def follow_click() -> None:
         st.rerun()
 
 
+def two_rows(analysis: Analysis, what: str) -> None:
+    """The page ends here, with what there is to say, where there is nothing to compare; else it shows `what`."""
+    others = [result for result in analysis.prompts[1:] if result.trace is not None]
+    if analysis.reference.trace is not None and others:
+        return
+    if analysis.reference.trace is None:
+        display.finding("The reference could not be analysed, so there is nothing to compare with.")
+    elif len(analysis.prompts) > 1:
+        display.finding(f"None of the rewordings could be analysed; one that can shows {what}.")
+    elif analysis.prompt_set.variants:
+        display.finding(f"All rewordings are switched off; one that is on shows {what}.")
+    else:
+        display.finding(f"Add a paraphrase to see {what}.")
+    for result in analysis.prompts:
+        if result.trace is None:
+            display.notes(result.notes)
+    st.stop()
+
+
 def pick_row(analysis: Analysis) -> PromptResult:
     """The row that a page is about; the page ends here where no row could be analysed."""
     usable = {result.row.index: result for result in analysis.prompts if result.trace is not None}
