@@ -141,3 +141,63 @@ def test_all_fields_with_one_separator_change_together(text: str, pattern: str) 
 )
 def test_what_is_no_list_of_fields_keeps_its_format(text: str) -> None:
     assert not made("format", text)
+
+
+# --- negative controls
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "He is not only kind but also smart.",
+        "It is cold, isn't it?",
+        "The sky is blue, is it not?",
+        "I can't help it.",
+        "I cannot wait to see you.",
+        "Never mind the dog.",
+        "Isn't Paris large?",
+        "Why don't you go?",
+        "Do you know the answer?",
+        "I do not have any time.",
+        "What do bees make?",
+        "When was the Eiffel Tower built?",
+        "The people who've won it",
+        "Do your best.",
+        "Is this sentence grammatical?",
+        "Is the red car fast?",
+        "How are you?",
+        "What colour is the sky?",
+        "Where can I buy it?",
+        "Do not do that.",
+        "Do it now.",
+    ],
+)
+def test_no_negation_where_it_would_say_nothing_or_break_the_sentence(text: str) -> None:
+    assert not made("negation", text)
+
+
+@pytest.mark.parametrize(
+    ("text", "one"),
+    [
+        ("What is the capital of France?", "What is not the capital of France?"),
+        ("Which planet is the largest?", "Which planet is not the largest?"),
+        ("Who wrote Hamlet?", "Who did not write Hamlet?"),
+        ("Is a whale a mammal?", "Is a whale not a mammal?"),
+        ("Do not write a poem.", "Do write a poem."),
+        ("Write a poem.", "Do not write a poem."),
+    ],
+)
+def test_clauses_that_are_negated(text: str, one: str) -> None:
+    assert one in made("negation", text)
+
+
+@pytest.mark.parametrize(
+    "text", ["Does the Earth revolve?", "Life in South Africa", "Where does Paris Hilton live?", "The Paris Agreement"]
+)
+def test_names_that_are_part_of_a_name_or_have_an_article_stay(text: str) -> None:
+    assert not made("entity swap", text)
+
+
+def test_the_article_before_a_name_stays_right() -> None:
+    assert made("entity swap", "He is a French painter.")
+    assert not [one for one in made("entity swap", "He is a French painter.") if re.search(r"\ba [AEIOU]", one)]

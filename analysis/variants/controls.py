@@ -1,5 +1,6 @@
 """Negative controls: edits that change the meaning, which every measure should notice. English."""
 
+import bisect
 import random
 import re
 from collections.abc import Iterator
@@ -30,12 +31,36 @@ _FLIP = re.compile(
     r"|(?<![\w'’\-])with(?= (?:a|an|the|any)\b)",
     re.IGNORECASE,
 )
+_SUBJECT = r"(?:I|you|he|she|it|we|they|[A-Z][a-z]+(?: \d+)?|[a-z]{3,}s)"
+_NOUN = r"(?:the|a|an|my|your|his|her|its|our|their|this|that) [a-z]+"
 _QUESTION = re.compile(
-    r"(?P<verb>Can|Could|Will|Should|Must|Do|Does|Did|Is|Are|Was|Were|Would|May)"
-    r" (?P<subject>(?:(?:the|a|an|my|your) )?[\w]+(?: \d+)?) (?=[a-z])"
+    rf"(?:Can|Could|Will|Should|Must|Do|Does|Did|Is|Are|Was|Were|Would|May)"
+    rf" (?:(?P<subject>{_SUBJECT}) (?=[a-z])|{_NOUN} (?=(?P<verb>[a-z]+)\b))"
 )
-_WHICH = re.compile(
-    r"\b(?:Which|What) [a-z]+ (?P<verb>(?!does\b|is\b|was\b|has\b|this\b|yes\b)[a-z]{2,}[^s\W]s) (?=\w)"
+_WHICH = re.compile(r"\bWhich (?P<noun>[a-z]+) (?P<verb>[a-z]{2,}s) (?P<next>[a-z]+)")
+#: Verbs that are not nouns as well, beside those of instructions.
+_VERBS = english.words(
+    "lay eat live make fly swim run have need like love contain entail mean belong become begin come cost fit grow hold"
+    " know lie lose own say see sell speak survive think understand want wear win write bring buy"
+)
+#: A negation here says nothing of the clause, or is one half of a pair or a saying.
+_IDIOM = re.compile(
+    r"\b(?:not (?:only|just|merely|simply|even|to mention|least|until|necessarily|at all|yet|so much|unlike|bad|uncommon)"
+    r"|(?:or|if|why|than|but|of course|certainly|maybe|perhaps|hopefully|probably) not"
+    r"|can(?:not|['’]t| not) (?:wait|help|stand|but|be too|possibly)|never (?:mind|ever|again)|(?:or|nor) never|as always"
+    r"|could(?:n['’]t| not) (?:agree|care|be)|do(?:n['’]t| not) (?:mind|worry|hesitate)"
+    r"|(?:any|anyone|anything|anybody|anymore|either|ever|yet|until|nor|neither|no|none|nothing|hardly|barely|scarcely)\b)"
+    r"|\bnot\b[^.?!]*\bbut\b"
+    r"|,\s*(?:is|are|was|were|do|does|did|has|have|had|can|could|will|would|should|must|ai|wo|ca)(?:n['’]?t)?"
+    r" (?:I|it|he|she|they|you|we|there|this|that)(?: not)?\s*\?"
+    r"|\bwithout (?:a doubt|doubt|question|fail|exception|further|saying)\b",
+    re.IGNORECASE,
+)
+#: "with" belongs to these; and is no opposite of "without" then.
+_BELONGS = re.compile(
+    r"\b(?:deal\w*|agree\w*|compar\w+|begin\w*|start\w*|end\w*|filled|covered|associated|familiar|wrong|help\w*|me|us|do"
+    r"|along|up|together|provide\w*|happen\w*|replace\w*|answer|reply|respond|match\w*|combin\w+|connect\w*) $",
+    re.IGNORECASE,
 )
 _PAST = {
     "loved": "love",
@@ -64,8 +89,9 @@ _PAST = {
     "thought": "think",
 }
 _SUBJECT_PAST = re.compile(
-    rf"\b(?P<subject>I|you|he|she|we|they|it|who|[A-Z][a-z]+) (?P<verb>{'|'.join(_PAST)})\b", re.IGNORECASE
+    rf"(?<![\w'’\-])(?P<subject>[Yy]ou|I|[Hh]e|[Ss]he|[Ww]e|[Tt]hey|[Ii]t|[Ww]ho|[A-Z][a-z]+) (?P<verb>{'|'.join(_PAST)})\b"
 )
+_AUXILIARY = re.compile(rf"\b(?:{'|'.join(sorted(english.AUXILIARIES))}|been|be|get|got|why|how|when|where)\b", re.I)
 
 #: Names by class; a name stands for another of its own class only.
 _CLASSES: tuple[tuple[str, ...], ...] = (
@@ -172,26 +198,64 @@ def negation(source: Source, rng: random.Random) -> Iterator[Change]:
     if not source.is_english:
         raise Refused("the text does not read as English, and the negations are")
     text = source.text
-    taken_out = [_one(source, *match.span("not"), "") for match in _matches(_NEGATED, text)]
-    taken_out += [_one(source, *match.span(), match["verb"]) for match in _matches(_CONTRACTED, text)]
-    taken_out += [_one(source, *match.span(), _cased("can", match[0])) for match in _matches(_CANNOT, text)]
+    starts = [start for start, _ in source.sentences]
+
+    def sentence(place: int) -> tuple[int, str]:
+        """Where the sentence around `place` starts, and its text."""
+        start, end = source.sentences[max(0, bisect.bisect_right(starts, place) - 1)]
+        return start, text[start:end]
+
+    def usable(match: re.Match[str]) -> bool:
+        return _IDIOM.search(sentence(match.start())[1]) is None
+
+    def asked(match: re.Match[str]) -> bool:
+        """Whether the negation asks for agreement ("Isn't it large?") or for a reason: it says no opposite."""
+        _, whole = sentence(match.start())
+        return whole.endswith("?") and not re.match(r"(?:\w+: )?(?:Which|What|Who)\b", whole)
+
+    taken_out = [
+        _one(source, *match.span("not"), "")
+        for match in _matches(_NEGATED, text)
+        if usable(match) and not asked(match) and not text[match.end() :].startswith(" do ")
+    ]
+    taken_out += [
+        _one(source, *match.span(), match["verb"])
+        for match in _matches(_CONTRACTED, text)
+        if usable(match) and not asked(match) and not text[match.end() :].startswith(" do ")
+    ]
+    taken_out += [
+        _one(source, *match.span(), _cased("can", match[0]))
+        for match in _matches(_CANNOT, text)
+        if usable(match) and not asked(match)
+    ]
     flipped = [
-        _one(source, *match.span(), _cased(_FLIPS[match[0].lower()], match[0])) for match in _matches(_FLIP, text)
+        _one(source, *match.span(), _cased(_FLIPS[match[0].lower()], match[0]))
+        for match in _matches(_FLIP, text)
+        if usable(match) and not _BELONGS.search(text[max(0, match.start() - 15) : match.start()])
     ]
     put_in: list[Change | None] = []
     for match in _matches(_STATED, text):
-        if not source.starts_sentence(match.start()):
+        start, whole = sentence(match.start())
+        if usable(match) and _takes_not(
+            text[start : match.start()], match["verb"], text[match.end() : match.end() + 30], whole
+        ):
             put_in.append(_one(source, match.end(), match.end(), " not"))
     for match in _matches(_WHICH, text):
         base = _base(match["verb"])
-        put_in.append(_one(source, *match.span("verb"), f"does not {base}"))
+        known = base in english.IMPERATIVES | _VERBS and match["noun"] not in english.FUNCTION_WORDS
+        if usable(match) and known and match["next"] not in english.IMPERATIVES | _VERBS | english.AUXILIARIES:
+            put_in.append(_one(source, *match.span("verb"), f"does not {base}"))
     for match in _matches(_SUBJECT_PAST, text):
-        put_in.append(_one(source, *match.span("verb"), f"did not {_PAST[match['verb'].lower()]}"))
+        start, whole = sentence(match.start())
+        if usable(match) and not _AUXILIARY.search(text[start : match.start()]):
+            put_in.append(_one(source, *match.span("verb"), f"did not {_PAST[match['verb']]}"))
     for start, end in source.sentences[:_MOST]:
+        if _IDIOM.search(text[start:end]):
+            continue
         label = re.match(r"(?:Question|Q): ", text[start:end])
         begin = start + (label.end() if label else 0)
-        question = _QUESTION.match(text, begin, end)
-        if question:
+        question = _QUESTION.match(text, begin, end) if text[end - 1] == "?" else None
+        if question and _asks_of(question, text[question.end() : end]):
             put_in.append(_one(source, question.end(), question.end(), "not "))
         word = re.match(r"[A-Za-z]+", text[begin:end])
         follows = text[begin + len(word[0]) : begin + len(word[0]) + 1] if word else ""
@@ -202,6 +266,49 @@ def negation(source: Source, rng: random.Random) -> Iterator[Change]:
     if not any(families):
         raise Refused("the text has no clause that can be negated, or no longer be, by a word")
     return in_turn(families, rng)
+
+
+def _takes_not(before: str, verb: str, after: str, whole: str) -> bool:
+    """Whether "not" can stand after the verb that follows `before` in its sentence: its subject stands before it."""
+    words = re.findall(r"[^\W\d_]+", before.casefold())
+    following = re.match(r" ([^\W\d_]+)", after)
+    follower = following[1].casefold() if following else ""
+    if (
+        not before.strip()
+        or after[:1] in (",", ";")
+        or (words and words[-1] in english.DETERMINERS - {"this", "that"} | {"of"})
+    ) and words[-1:] not in (["which"], ["what"]):
+        return False
+    if follower in english.PRONOUNS or follower in ("never", "no", "not", "to"):
+        return False
+    labels = len(re.findall(r"[^\W\d_]+", whole.partition(": ")[0])) if ": " in before else 0
+    words = words[labels:]
+    if set(words[-1:]) & {"how", "where", "when", "why", "as"}:
+        return False
+    if whole.endswith("?") or (words and words[0] in english.QUESTION_WORDS):
+        superlative = re.match(r" (?:the|its|his|her)(?: \w+)? (?:\w+est|most|first|only|main|best)\b", after)
+        if words in (["what"], ["who"]):
+            return verb in ("is", "are", "was", "were")
+        return (
+            len(words) == 2 and words[0] == "which" and (follower not in english.DETERMINERS or superlative is not None)
+        )
+    return True
+
+
+def _asks_of(question: re.Match[str], rest: str) -> bool:
+    """Whether the subject of a yes-or-no question ends where the match does."""
+    following = re.match(r"[a-z]+", rest)
+    word = following[0] if following else ""
+    if question["subject"] is None:
+        return question["verb"] in english.IMPERATIVES | _VERBS | {"a", "an", "the", "in", "on", "at"}
+    return word not in ("and", "or", "of", "not", "who", "that", "which") and question["subject"] not in (
+        "you",
+        "this",
+        "his",
+        "its",
+        "yours",
+        "always",
+    )
 
 
 def entity_swap(source: Source, rng: random.Random) -> Iterator[Change]:
@@ -216,7 +323,18 @@ def entity_swap(source: Source, rng: random.Random) -> Iterator[Change]:
             present.setdefault(match[0], []).append(match.span())
     names = []
     for name, places in present.items():
-        others = [other for other in _CLASS_OF[name] if other not in text]
+        if any(_is_part(text, start, end) for start, end in places):
+            continue
+        articles = (
+            {bool(re.match("[aeiou]", name, re.IGNORECASE))}
+            if any(_has_article(text, start) for start, _ in places)
+            else {True, False}
+        )
+        others = [
+            other
+            for other in _CLASS_OF[name]
+            if other not in text and bool(re.match("[aeiou]", other, re.IGNORECASE)) in articles
+        ]
         names += [Change(tuple((start, end, other) for start, end in places)) for other in others]
     allowed = source.protected({"number"})
     numbers = []
@@ -232,6 +350,19 @@ def entity_swap(source: Source, rng: random.Random) -> Iterator[Change]:
     if not names and not numbers:
         raise Refused("the text has no name or number that could be another one of its kind")
     return in_turn([names, numbers], rng)
+
+
+def _is_part(text: str, start: int, end: int) -> bool:
+    """Whether the name belongs to a longer one ("Paris Hilton", "South Africa") or has an article that others lack."""
+    before = re.search(r"(\w+)[ ]$", text[max(0, start - 30) : start])
+    longer = before is not None and before[1][0].isupper() and before[1].casefold() not in english.KNOWN
+    article = before is not None and before[1].casefold() == "the" and text[start:end] in ("Earth", "Sun", "Moon")
+    language = text[start:end] in _CLASSES[2]
+    return longer or article or (not language and re.match(r" [A-Z][a-z]", text[end : end + 3]) is not None)
+
+
+def _has_article(text: str, start: int) -> bool:
+    return re.search(r"\ban? $", text[max(0, start - 3) : start], re.IGNORECASE) is not None
 
 
 def _other_numbers(number: str, there: set[str]) -> list[str]:
