@@ -1,7 +1,8 @@
 """Whether a rewording still says the same: hard checks on what a change of meaning tends to leave behind.
 
-Numbers, negations, placeholders, quotations and names are compared, and which example has which answer. A check
-that fails is a hint with a reason; the verdict is the user's. What passes may still mean something else.
+Numbers, negations and opposites, placeholders, quotations and names are compared, and which example has which
+answer. A check that fails is a hint with a reason; the verdict is the user's. What passes may still mean something
+else.
 """
 
 from collections import Counter
@@ -11,8 +12,8 @@ from fractions import Fraction
 
 import regex
 
-from analysis import meaning_names, meaning_negations, meaning_numbers
-from analysis.meaning_text import Item, difference, exchanged, plain, quoted
+from analysis import meaning_labels, meaning_names, meaning_negations, meaning_numbers, meaning_opposites
+from analysis.meaning_text import Item, difference, exchanged, mended, plain, quoted
 from analysis.variants import options
 from analysis.variants.spans import classified
 
@@ -33,8 +34,9 @@ def hard_checks(reference: str, variant: str, *, same_language: bool = True) -> 
     numbers, placeholders and quotations can be compared.
     """
     one, other = plain(reference), plain(variant)
+    one, other = mended(one, other, _SLIPS), mended(other, one, _SLIPS)
     bare, other_bare = _PLACEHOLDER.sub(" _ ", one), _PLACEHOLDER.sub(" _ ", other)
-    labels = _changed_labels(one, other)
+    bare, other_bare, labels = meaning_labels.without_changed(bare, other_bare)
     digits = frozenset(Fraction(label) for label in labels if label.isdigit())
     found = {
         "numbers": meaning_numbers.compare(bare, other_bare, digits)
@@ -44,7 +46,7 @@ def hard_checks(reference: str, variant: str, *, same_language: bool = True) -> 
     }
     if same_language:
         found |= {
-            "negations": meaning_negations.compare(bare, other_bare),
+            "negations": meaning_negations.compare(bare, other_bare) or meaning_opposites.compare(bare, other_bare),
             "names": meaning_names.compare(bare, other_bare, labels)
             or _exchanged(bare, other_bare, meaning_names.items),
             "examples": _examples(one, other),
@@ -56,9 +58,15 @@ def hard_checks(reference: str, variant: str, *, same_language: bool = True) -> 
     )
 
 
+#: Words that a rule of slips of the keyboard does not spare and a check looks for.
+_SLIPS = (
+    *("only", "just", "merely", "simply", "dozen", "dozens", "percent"),
+    *("more", "less", "fewer", "than", "doubt", "mind"),
+)
+
 _SAME = {
     "numbers": "the same numbers",
-    "negations": "as many negations",
+    "negations": "as many negations, and no word has become its opposite",
     "placeholders": "the same placeholders",
     "quotes": "what is quoted, and every option, is in both",
     "names": "the same names",
@@ -92,6 +100,10 @@ def _placeholders(reference: str, variant: str) -> str | None:
     return difference([*map(quoted, (one - other).elements())], [*map(quoted, (other - one).elements())])
 
 
+_ENDS = ".,;:!?…。 "
+_NEXT_SENTENCE = regex.compile(r"(?<=[.?!])\s+(?=\p{Lu})")
+
+
 def _quotes(reference: str, variant: str) -> str | None:
     """Quotations, code, addresses and answer options of one text that the other does not hold, with or without marks."""
     return difference(_unquoted(reference, variant), _unquoted(variant, reference))
@@ -99,7 +111,12 @@ def _quotes(reference: str, variant: str) -> str | None:
 
 def _unquoted(text: str, other: str) -> list[str]:
     held, missing = _folded(other), []
-    parts = [text[option.start : option.end] for block in options.blocks(text) for option in block.options]
+    parts = []
+    for block in options.blocks(text):
+        contents = [text[option.start : option.end] for option in block.options]
+        if not _holds(held, _folded(contents[-1]).strip(_ENDS)):
+            contents[-1] = _NEXT_SENTENCE.split(contents[-1])[0]  # what follows on the line is no option
+        parts += contents
     for span in classified(text):
         part = text[span.start : span.end]
         if span.kind == "quote" or (span.kind == "code" and part[0] == part[-1] == "`" and "\n" not in part):
@@ -108,7 +125,7 @@ def _unquoted(text: str, other: str) -> list[str]:
             continue
         parts.append(part)
     for part in parts:
-        words = _folded(part).strip(".,;:!?…。 ")
+        words = _folded(part).strip(_ENDS)
         if any(character.isalnum() for character in words) and not _holds(held, words):
             missing.append(quoted(part))
     return list(dict.fromkeys(missing))
@@ -136,14 +153,6 @@ def _exchanged(one: str, other: str, items: Callable[[str], list[Item]]) -> str 
 
 def _contents(text: str, blocks: tuple[options.Block, ...]) -> list[list[str]]:
     return [sorted(_folded(text[option.start : option.end]) for option in block.options) for block in blocks]
-
-
-def _changed_labels(one: str, other: str) -> frozenset[str]:
-    """The labels of answer options, small, where the two texts label the same number of options differently."""
-    labels = [
-        [option.label.casefold() for block in options.blocks(text) for option in block.options] for text in (one, other)
-    ]
-    return frozenset() if labels[0] == labels[1] or not all(labels) else frozenset(labels[0] + labels[1])
 
 
 _FIELD = regex.compile(r"^[ \t]*([^\s:：][^:：\n]{0,40}?)[ \t]*[:：][ \t]*(.*)$")

@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 
 import regex
 
+from analysis import meaning_labels
 from analysis.meaning_text import Item, difference, quoted
 from analysis.variants.english import FUNCTION_WORDS
 
@@ -50,11 +51,22 @@ python java rust ruby haskell javascript
 _KNOWN = frozenset(_MORE_NAMES.split())
 #: "united states" is two names, or one country.
 _UNIONS = {"america": ("united", "states"), "britain": ("united", "kingdom", "great")}
+#: Small letters make these another word.
+_WORDS_TOO = (
+    "polish turkey pole jordan georgia chile us finn china dane scot mercury earth python java rust ruby bob tom lily"
+    " mars august homer newton may mali"
+)
+_WORD_TOO = frozenset(_WORDS_TOO.split())
 _VERB_TOO = frozenset({"polish", "turkey", "pole", "jordan", "georgia", "chile", "us", "finn"})
 
 _WORD = regex.compile(r"(?<![\p{L}\p{M}\p{N}])(?:(?:\p{Lu}\.)+\p{Lu}?(?!\w)|\p{L}[\p{L}\p{M}\p{N}]*(?:['&]\p{L}+)*)")
 _MENTIONS = regex.compile(r"[\p{L}\p{M}\p{N}]+(?:\.(?=\p{L}\b)[\p{L}])*")
 _JOINED = regex.compile(r"(?<!\p{L})\p{L}++(?:['&]\p{L}++)+")
+#: A letter that an answer is to be.
+_LETTER = regex.compile(
+    r"\b(?i:with|option|choice|letter|label|answer|only|choose|pick|say|reply|respond|is|be)\s[(\[]?(\p{Lu})(?![\w'])(?!\s\p{Ll})"
+)
+_LONE = regex.compile(r"(?<![\w'])\p{Lu}(?![\w'])")
 _POSSESSIVE = regex.compile(r"'s?$")
 _TRANSLATION = regex.compile(r"\bfrom (\p{L}+) (?:in)?to (\p{L}+)\b", regex.IGNORECASE)
 _ENGLISH_ONLY = FUNCTION_WORDS - {"may", "can", "will", "am", "us", "do", "was", "about", "in", "so", "an"}
@@ -80,6 +92,7 @@ class Name:
 def names(text: str) -> list[Name]:
     """The names of a `meaning_text.plain` text, in their order.
 
+    A well-known name in small letters is a loose one.
     Not names: words in a text in capitals or with a capital at every word, German nouns, labels before a colon.
     """
     words = list(_WORD.finditer(text))
@@ -89,6 +102,10 @@ def names(text: str) -> list[Name]:
     for match, within in zip(words, inside, strict=True):
         word = _POSSESSIVE.sub("", match[0]).rstrip(".")
         small = word.casefold()
+        if word[0].islower():
+            if (small in _OF or small in _KNOWN) and small not in _WORD_TOO:
+                found.append(Name(match.start(), match.start() + len(word), word, _OF.get(small, small), loose=True))
+            continue
         if len(word) < 2 or not word[0].isupper() or not _NO_NAMES.isdisjoint((small, small.split("'")[0])):
             continue
         label = text[match.end() : match.end() + 1] == ":"
@@ -108,9 +125,21 @@ def compare(reference: str, variant: str, labels: frozenset[str] = frozenset()) 
     """
     missing = _missing(reference, variant, labels)
     added = _missing(variant, reference, labels)
+    if letters := _letters(reference, variant, labels):
+        return letters
     if not (missing and added):
         missing, added = ([name for name in some if not name.loose] for some in (missing, added))
     return difference([quoted(name.shown) for name in missing], [quoted(name.shown) for name in added])
+
+
+def _letters(reference: str, variant: str, labels: frozenset[str]) -> str | None:
+    """A letter to answer with, "Reply with B", that has become another one."""
+    texts = [meaning_labels.unlabelled(text) for text in (reference, variant)]
+    asked = [dict.fromkeys(_LETTER.findall(text)) for text in texts]
+    lone = [set(_LONE.findall(text)) for text in texts]
+    missing = [letter for letter in asked[0] if letter not in lone[1] and letter.casefold() not in labels]
+    added = [letter for letter in asked[1] if letter not in lone[0] and letter.casefold() not in labels]
+    return difference(list(map(quoted, missing)), list(map(quoted, added))) if missing and added else None
 
 
 def items(text: str) -> list[Item]:
@@ -154,10 +183,10 @@ def _is_inside(text: str, start: int) -> bool:
     if before < 0:
         return False
     mark = text[before]
+    if mark == "'":  # a mark of quotation, or an apostrophe after an s
+        return (before == start - 1 or text[before - 1 : before] not in ".?!…") and _is_inside(text, before)
     return (
-        mark.isalnum()
-        or mark in ",'&%"
-        or (mark == "-" and before == start - 1 and text[before - 1 : before].isalnum())
+        mark.isalnum() or mark in ",&%" or (mark == "-" and before == start - 1 and text[before - 1 : before].isalnum())
     )
 
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import regex
 
-from analysis.meaning_text import difference, quoted
+from analysis.meaning_text import difference, one_blank, quoted
 
 _VERBS = (
     "do|does|did|is|are|am|was|were|ca|could|should|would|wo|must|has|have|had|need|ai|might|may|sha|ought|dare|are"
@@ -26,14 +26,24 @@ _CUES = regex.compile(
     )(?!\w)""",
     regex.VERBOSE,
 )
-#: Where such a word negates nothing: answers, polite forms, tag questions, "not only … but".
+_END = r"""(?=\s*(?:$|\n|[?.!,;:)"']))"""
+_PEOPLE = "it|you|they|he|she|we|i|there"
+#: Where such a word negates nothing, though what is left without it would say something else: see `_affirmed`.
+_HALVES = regex.compile(
+    rf"""(?<!\w)(?:
+        not\s(?:only|just|merely|simply)(?=[^.!?]{{0,200}}\sbut\s) | no\sdoubt
+      | why\s(?:not | (?:don't|do\snot)\s(?:you|we)) | if\s(?:you\s(?:don't|do\snot)\smind)
+      | (?<=,\s?)(?:{_VERBS})n't\s(?:{_PEOPLE}){_END}
+      | (?<=\w\s)(?<!\b(?:why|how|what|who|where|when|which|that|or|and|if)\s)(?:{_VERBS})n't\s(?:{_PEOPLE})(?=\s*\?)
+    )(?!\w)""",
+    regex.VERBOSE,
+)
+#: Where it negates nothing, with or without it: answers, polite forms.
 _NONE = regex.compile(
     rf"""(?<!\w)(?:
         yes(?:\W{{1,3}}|\W{{1,3}}or\W{{1,3}}|\W{{1,3}}and\W{{1,3}})no | no(?:\W{{1,3}}|\W{{1,3}}or\W{{1,3}}|\W{{1,3}}and\W{{1,3}})yes
-      | not\s(?:only|just|merely|simply)(?=[^.!?]{{0,200}}\sbut\s) | whether\sor\snot | or\snot(?=\s*(?:$|[?.!,;:)])) | no\sdoubt
-      | why\s(?:not | (?:don't|do\snot)\s(?:you|we)) | (?:could|would|wo|ca)n't\syou
-      | if\s(?:you\s(?:don't|do\snot)\smind | it\s?(?:'s|\sis)\snot\stoo\s\w+ | it\sisn't\stoo\s\w+)
-      | (?<=,\s?)(?:{_VERBS})n't\s(?:it|you|they|he|she|we|i|there)(?=\s*\?)
+      | whether\sor\snot | or\snot{_END} | (?:could|would|wo|ca)n't\syou
+      | if\s(?:it\s?(?:'s|\sis)\snot\stoo\s\w+ | it\sisn't\stoo\s\w+)
     )(?!\w)""",
     regex.VERBOSE,
 )
@@ -48,6 +58,10 @@ _OPPOSITE = regex.compile(
 _ONLY = regex.compile(r"(?<!\w)(?:only|solely|exclusively|nur|seulement|uniquement|solamente|solo)(?!\w)")
 
 
+#: "no more than 5" is "at most 5", and negates nothing.
+_LIMITS = regex.compile(r"(?<!\w)(?:no|not)\s(?:(more)|less|fewer)\sthan(?!\w)")
+
+
 @dataclass(frozen=True)
 class Negations:
     """How often a text negates, with the words by which it does, and what may stand for a negation."""
@@ -56,11 +70,20 @@ class Negations:
     words: dict[str, Counter[str]]  # a cue's spellings
     opposites: int
     only: int
+    halves: Counter[str]  # "not only", "isn't it": phrases that negate as a whole or not at all
+    rest: str  # the text without the phrases that negate nothing
+
+
+def as_read(text: str) -> str:
+    """Small letters, one blank at a time, "at most" for "no more than"."""
+    return _LIMITS.sub(lambda match: "at most" if match[1] else "at least", one_blank(text.casefold()))
 
 
 def negations(text: str) -> Negations:
     """The negations of a `meaning_text.plain` text."""
-    text = _NONE.sub(" ", text.casefold())
+    text = as_read(text)
+    halves = Counter(_HALVES.findall(text))
+    text = _NONE.sub(" ", _HALVES.sub(" ", text))
     cues: Counter[str] = Counter()
     words: dict[str, Counter[str]] = {}
     for match in _CUES.finditer(text):
@@ -68,7 +91,7 @@ def negations(text: str) -> Negations:
         name = match[0] if cue in ("no", "foreign") else cue
         cues[name] += 1
         words.setdefault(name, Counter())[match[0]] += 1
-    return Negations(cues, words, len(_OPPOSITE.findall(text)), len(_ONLY.findall(text)))
+    return Negations(cues, words, len(_OPPOSITE.findall(text)), len(_ONLY.findall(text)), halves, text)
 
 
 def compare(reference: str, variant: str) -> str | None:
@@ -78,12 +101,31 @@ def compare(reference: str, variant: str) -> str | None:
     matter: "never" may become "do not".
     """
     one, other = negations(reference), negations(variant)
+    missing, added = _affirmed(one, other), _affirmed(other, one)
+    if missing or added:
+        return difference(missing, added)
     more = other.cues.total() - one.cues.total()
     if more == 0 or _stands_for(more, one, other) or _stands_for(-more, other, one):
         return None
     first, second = (one, other) if more > 0 else (other, one)
     shown = [quoted(word) for word in _surplus(second, first)[: abs(more)]]
     return difference([], shown) if more > 0 else difference(shown, [])
+
+
+def _affirmed(one: Negations, other: Negations) -> list[str]:
+    """The phrases of `one` that negate nothing and have lost their negation: "not only" that has become "only"."""
+    found = []
+    for phrase in one.halves - other.halves:
+        bare = _affirmative(phrase)
+        pattern = rf"(?<!\w){regex.escape(bare)}" + (_END if phrase.split()[0].endswith("n't") else r"(?!\w)")
+        if len(regex.findall(pattern, other.rest)) > len(regex.findall(pattern, one.rest)):
+            found.append(quoted(phrase))
+    return found
+
+
+def _affirmative(phrase: str) -> str:
+    phrase = regex.sub(r"\bcan't\b", "can", regex.sub(r"\bwon't\b", "will", phrase))
+    return regex.sub(r"n't\b|\b(?:not?) | not\b", "", phrase)
 
 
 def _surplus(one: Negations, other: Negations) -> list[str]:

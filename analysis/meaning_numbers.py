@@ -2,12 +2,13 @@
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 
 import regex
 
 from analysis.meaning_text import Item, difference
+from analysis.meaning_units import Beside, beside
 
 _BELOW_TWENTY = (
     "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen"
@@ -40,6 +41,13 @@ _READINGS = tuple(
     regex.compile(_DIGITS.format(grouped), regex.VERBOSE)
     for grouped in (_GROUPED, _GROUPED + r"| [1-9]\d{0,2}(?:[ ]\d{3})++(?!\d)")
 )
+_HALF = regex.compile(r"(?<!\w)half(?=\s+(?:of|the|its|their|our|your|my|his|her)\b)", regex.IGNORECASE)
+_MONTH = (
+    r"(?:(?i:january|february|march|april|june|july|august|september|october|november|december)|May"
+    r"|(?i:jan|feb|mar|apr|jun|jul|aug|sept?|oct|nov|dec)\b\.?)"
+)
+_MONTH_BEFORE = regex.compile(rf"(?<!\w){_MONTH}\s+(?:the\s+)?$")
+_MONTH_AFTER = regex.compile(rf"\s+(?:of\s+)?{_MONTH}(?!\w)")
 _DEFINITE = regex.compile(r"\b(?:the|these|those|all|its|their|our|your|my|both)\s+$", regex.IGNORECASE)
 
 
@@ -74,23 +82,39 @@ def numbers(text: str, *, blanks: bool = True) -> list[Number]:
     for match in _RUN.finditer(text):
         if taken.isdisjoint(range(*match.span())):  # "5 million" is read already
             found += _in_words(text, match)
-    return sorted(found, key=lambda number: number.start)
+    found += [
+        Number(match.start(), match.end(), f"'{match[0]}'", Fraction(50), "%", loose=True)
+        for match in _HALF.finditer(text)
+    ]
+    return [_day(text, number) for number in sorted(found, key=lambda number: number.start)]
+
+
+def _day(text: str, number: Number) -> Number:
+    """A day of the month is the same with "th" and without."""
+    if number.sort != "th" or not (
+        _MONTH_BEFORE.search(text, max(0, number.start - 16), number.start) or _MONTH_AFTER.match(text, number.end)
+    ):
+        return number
+    return replace(number, sort="", loose=False)
 
 
 def compare(reference: str, variant: str, labels: frozenset[Fraction] = frozenset()) -> str | None:
-    """What differs between the numbers of two texts, as clauses; None where nothing does.
+    """What differs between the numbers of two texts and the units and signs beside them, as clauses, or None.
 
-    `labels` are the values of option labels that differ on purpose: they are left out. A blank between digits may
+    `labels` are the values of option labels that differ on purpose: what mentions them may be missing. A number that
+    only one text repeats is no difference, unless the copies are close together, as in "2 + 2". A blank between digits may
     group or separate, so texts are the same where they are in any reading.
     """
     found = []
     for one, other in ((True, True), (False, False), (True, False), (False, True)):
-        found.append(
-            _difference(
-                [number for number in numbers(reference, blanks=one) if number.value not in labels],
-                [number for number in numbers(variant, blanks=other) if number.value not in labels],
+        readings = [
+            (text, [replace(number, loose=number.loose or number.value in labels) for number in read])
+            for text, read in (
+                (reference, numbers(reference, blanks=one)),
+                (variant, numbers(variant, blanks=other)),
             )
-        )
+        ]
+        found.append(_difference(*readings) or _beside(*readings))
         if found[-1] is None:
             return None
     return found[0]
@@ -100,7 +124,10 @@ def items(text: str) -> list[Item]:
     return [Item(number.start, number.end, number.shown, number.key) for number in numbers(text)]
 
 
-def _difference(reference: Sequence[Number], variant: Sequence[Number]) -> str | None:
+Reading = tuple[str, Sequence[Number]]
+
+
+def _difference(reference: Reading, variant: Reading) -> str | None:
     missing, added = _leftover(reference, variant), _leftover(variant, reference)
     exchange = any(one.sort == other.sort for one in missing for other in added)
     if not exchange:
@@ -109,16 +136,53 @@ def _difference(reference: Sequence[Number], variant: Sequence[Number]) -> str |
     return difference([number.shown for number in missing], [number.shown for number in added])
 
 
-def _leftover(numbers: Sequence[Number], others: Sequence[Number]) -> list[Number]:
+def _leftover(reading: Reading, other: Reading) -> list[Number]:
     """The numbers that have no counterpart; strict ones find theirs first."""
-    free = Counter(other.key for other in others)
+    text, found = reading
+    keys = {number.key for number in other[1]}
+    free = Counter(number.key for number in other[1])
     left = []
-    for number in sorted(numbers, key=lambda number: number.loose):
+    for number in sorted(found, key=lambda number: number.loose):
         if free[number.key]:
             free[number.key] -= 1
-        else:
+        elif number.key not in keys or _is_close(text, found, number):
             left.append(number)
     return sorted(left, key=lambda number: number.start)
+
+
+def _is_close(text: str, found: Sequence[Number], number: Number) -> bool:
+    """Whether fewer than three words stand between a number and the copy of it before."""
+    before = [copy.end for copy in found if copy.key == number.key and copy.end <= number.start]
+    return bool(before) and len(_TOKEN.findall(text, max(before), number.start)) < 3
+
+
+_TOKEN = regex.compile(r"\w+")
+
+
+def _beside(reference: Reading, variant: Reading) -> str | None:
+    """A number with another unit or sign; one that has none in either text is no difference."""
+    one, other = _by_key(reference), _by_key(variant)
+    for key in one.keys() & other.keys():
+        for part in ("unit", "sign", "operator"):
+            there, here = (
+                {getattr(item, part): item for item in items if getattr(item, part)} for items in (one[key], other[key])
+            )
+            lost = [there[name] for name in there.keys() - here.keys()]
+            new = [here[name] for name in here.keys() - there.keys()]
+            if lost and new:
+                return difference(
+                    [f"'{reference[0][item.start : item.end].strip()}'" for item in lost],
+                    [f"'{variant[0][item.start : item.end].strip()}'" for item in new],
+                )
+    return None
+
+
+def _by_key(reading: Reading) -> dict[tuple[Fraction, str], list[Beside]]:
+    text, found = reading
+    by_key: dict[tuple[Fraction, str], list[Beside]] = {}
+    for number in found:
+        by_key.setdefault(number.key, []).append(beside(text, number.start, number.end))
+    return by_key
 
 
 def _in_digits(text: str, match: "regex.Match[str]") -> Number:

@@ -1,6 +1,6 @@
 """What the meaning checks share: text with what cannot be seen taken out, and things that have changed places."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 import regex
@@ -12,6 +12,7 @@ _LATIN = str.maketrans("аеорсхуіѕјһԁԛԝАВЕКМНОРСТХУІЅ
 _APOSTROPHES = str.maketrans(dict.fromkeys("’‘ʼ＇´ˈ‛", "'"))
 #: What stands between things of a list whose order says nothing.
 _LISTED = regex.compile(r"[\s,;&+*×·()]|\band\b|\bor\b|\bplus\b|\btimes\b|\bund\b|\bet\b|\by\b", regex.IGNORECASE)
+_BLANKS = regex.compile(r"\s+")
 _WORDS = regex.compile(r"[\p{L}\p{M}\p{N}]+")
 
 
@@ -29,6 +30,47 @@ def plain(text: str) -> str:
     """The text as it is read: no invisible characters, straight apostrophes, Latin letters for their look-alikes."""
     seen = _UNSEEN.sub("", text).translate(_APOSTROPHES)
     return _LETTERS.sub(lambda match: match[0].translate(_LATIN) if _LATIN_LETTER.search(match[0]) else match[0], seen)
+
+
+def one_blank(text: str) -> str:
+    """The text with one blank, or one line break, where there are several."""
+    return _BLANKS.sub(lambda match: "\n" if "\n" in match[0] else " ", text)
+
+
+def mended(text: str, other: str, words: Collection[str]) -> str:
+    """`text` with the slips of the keyboard in `words`, small, undone where `other` has the word itself."""
+    found = set(_WORDS.findall(text.casefold()))
+    for word in set(words) & set(_WORDS.findall(other.casefold())):
+        for slip in found - set(words):
+            if _is_slip(slip, word):
+                text = regex.sub(rf"(?<!\w){slip}(?!\w)", word, text, flags=regex.IGNORECASE)
+    return text
+
+
+_ROWS = ("qwertyuiop", "asdfghjkl", "zxcvbnm")
+_KEYS = {key: (number, place) for number, row in enumerate(_ROWS) for place, key in enumerate(row)}
+
+
+def _is_slip(slip: str, word: str) -> bool:
+    """Whether two letters are exchanged, or one is left out, doubled or its neighbour; the first and last stay."""
+    if len(word) < 4 or abs(len(slip) - len(word)) > 1 or (slip[:1], slip[-1:]) != (word[0], word[-1]):
+        return False
+    if len(slip) != len(word):
+        longer, shorter = sorted((slip, word), key=len, reverse=True)
+        cut = [place for place in range(len(longer)) if longer[:place] + longer[place + 1 :] == shorter]
+        return bool(cut) and (longer == word or any(longer[at] in (longer[at - 1], longer[at + 1]) for at in cut))
+    changed = [place for place, (one, two) in enumerate(zip(slip, word, strict=True)) if one != two]
+    if len(changed) == 2:
+        one, two = changed
+        return two == one + 1 and (slip[one], slip[two]) == (word[two], word[one])
+    return len(changed) == 1 and _are_near(slip[changed[0]], word[changed[0]])
+
+
+def _are_near(key: str, other: str) -> bool:
+    if key not in _KEYS or other not in _KEYS:
+        return False
+    (row, place), (other_row, other_place) = sorted((_KEYS[key], _KEYS[other]))
+    return (other_row - row, place - other_place) in ((0, -1), (1, 0), (1, 1))
 
 
 def exchanged(reference: str, items: Sequence[Item], variant: str, others: Sequence[Item]) -> str | None:
