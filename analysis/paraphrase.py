@@ -5,6 +5,7 @@ beginning of its own answer, where it has one. A small model then rewords more o
 which tends to answer the text instead. What fails a meaning check is kept: the checks are shown beside it.
 """
 
+import re
 from collections import Counter
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import replace
@@ -17,6 +18,7 @@ from analysis.prompts import Prompt
 from analysis.results import Answer
 from analysis.sampling import sample
 from analysis.variants.results import Edit, Generated, Proposal
+from analysis.variants.spans import merged, protected_spans
 
 Report = Callable[[float], object]
 
@@ -52,9 +54,10 @@ def paraphrases(
 ) -> Generated:
     """At most `count` rewordings of `text` by the model, at most 48 answers being sampled.
 
-    With a smaller `count` they are the beginning of the same list. Placeholders and the characters of `protected`
-    have to survive. A proposal is new by its text and by its token ids; the source and `taken` count as there already.
-    `report` is called before every step, and whatever it raises stops the run.
+    With a smaller `count` they are the beginning of the same list. What no rewording touches (`protected_spans`) and
+    the characters of `protected` have to survive, as often as they are there. A proposal is new by its text and by its
+    token ids; the source and `taken` count as there already. `report` is called before every step, and whatever it
+    raises stops the run.
     """
     core = text.strip()
     if not core or count < 1:
@@ -74,7 +77,8 @@ def paraphrases(
         )
         return Generated(RULE, count, (), reason=reason)
 
-    kept = [text[start:end].strip() for start, end in protected]
+    spans = [*protected_spans(text), *merged(protected)]
+    kept = [part for start, end in spans if (part := text[start:end].strip())]
     seen = {text, *taken}
     encoded = {_ids(lm, other) for other in seen}
     found: list[Proposal] = []
@@ -177,9 +181,16 @@ def _flaw(said: str | None, core: str, protected: Sequence[str]) -> str | None:
         return _EXAMPLE
     if Counter(placeholders(said)) != Counter(placeholders(core)):
         return _PLACEHOLDERS
-    if not all(part in said for part in protected):
+    if any(_count(part, said) < _count(part, core) for part in protected):
         return _PROTECTED
     return None
+
+
+def _count(part: str, text: str) -> int:
+    """How often `part` stands in a text without being part of a longer word or number."""
+    before = r"(?<!\w)(?<!\d[.,])" if part[0].isalnum() else ""
+    after = r"(?!\w|[.,]\d)" if part[-1].isalnum() else ""
+    return len(re.findall(before + re.escape(part) + after, text))
 
 
 def _reason(asked: int, lost: Counter[str], enough: bool) -> str:

@@ -103,6 +103,29 @@ def test_placeholders_and_protected_parts_have_to_survive(says):
     assert "1 was without a protected part" in found.reason
 
 
+@pytest.mark.parametrize(
+    ("source", "kept", "lost"),
+    [
+        (
+            'If x < 3 & y > "4", print',
+            'Print where x < 3 & y > "4"',
+            ["If x < 3 & y > 4, print", 'If x < 13 & y > "4", print', 'If x is small & y > "4", print'],
+        ),
+        ("Pay 5 now and 5 later", "5 is to be paid now, 5 later", ["Pay 5 now and later", "Pay 5 now and 5.5 later"]),
+        ("Run `ls -l` at https://a.org", "At https://a.org run `ls -l`", ["Run `ls` at https://a.org", "Run `ls -l`"]),
+        ("Say «no» to it", "To it, say «no»", ["Say yes to it", "Say no to it"]),
+    ],
+)
+def test_what_no_rewording_touches_has_to_survive(says, source, kept, lost):
+    def ended(text: str) -> Answer:
+        return said(text + "\n", finished=True)
+
+    says([ended(text) for text in [*lost, kept]])
+    found = paraphrases(loaded(), source, 4)
+    assert texts(found) == [kept]
+    assert f"{len(lost)} {'was' if len(lost) == 1 else 'were'} without a protected part" in found.reason
+
+
 def test_what_is_there_already_is_not_new(says):
     says(["one two", "three four"])
     found = paraphrases(loaded(), "five six", 2, taken=["one two"])
