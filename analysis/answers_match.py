@@ -54,7 +54,8 @@ def is_expected(answer: Answer, expected: str, match: Match = "contains") -> boo
         return contains(answer.text, _bare(expected))
     wanted = normalised(expected)
     if match == "first token":
-        return wanted.startswith(answer_key(answer, match)) and bool(answer_key(answer, match))
+        first = answer_key(answer, match)
+        return bool(first) and any(whole.startswith(first) for whole in (wanted, expected.strip().casefold()))
     return answer_key(answer, match) == (expected.strip() if match == "whole text" else wanted)
 
 
@@ -63,8 +64,10 @@ def contains(text: str, words: str) -> bool:
 
     Words end where UAX #29 ends them, so those of Chinese and Japanese are found, and `3` is not found
     in `3.14`. A hyphen joins (`true` is not found in `mostly-true`), a minus belongs to its number. A
-    single letter keeps its case, or every `a` would be the option A.
+    single letter keeps its case, or every `a` would be the option A. Any white space is as good as any other, a
+    curly apostrophe as good as a straight one, and `1,000` is `1000`.
     """
+    text, words = _plain(text), _plain(words)
     if not words:
         return False
     if len(words) > 1:
@@ -73,6 +76,18 @@ def contains(text: str, words: str) -> bool:
     return regex.search(rf"(?w)(?<!\w-){unsigned}\b{regex.escape(words)}\b(?!-\w)", text) is not None
 
 
+_THOUSANDS = regex.compile(r"(?<![\d.,])\d{1,3}(?:,\d{3})+(?![\d,])")
+_LABEL = regex.compile(r"[(\[]?(\w)[)\]]?")
+
+
+def _plain(text: str) -> str:
+    text = regex.sub(r"\s+", " ", text).translate({ord(mark): "'" for mark in "’‘ʼ"})
+    return _THOUSANDS.sub(lambda match: match[0].replace(",", ""), text)
+
+
 def _bare(text: str) -> str:
+    """The first line that is not blank without punctuation at its ends; of a label such as "(B)" the letter."""
     line = next((line for line in text.splitlines() if line.strip()), "").strip()
-    return line.strip(".,;:!?\"'“”‘’ ") or line
+    bare = line.strip(".,;:!?\"'“”‘’ ") or line
+    label = _LABEL.fullmatch(bare)
+    return label[1] if label else bare

@@ -23,6 +23,13 @@ def answer(text: str, *pieces: str) -> Answer:
         ("The answer is (A)", "A"),
         ('{"colour": 1}', '{"'),
         ("I write C++ code", "C++"),
+        ("New\nYork", "New York"),
+        ("New \u00a0York", "new  york"),
+        ("I don’t know", "don't"),
+        ("I don't know", "don’t"),
+        ("It has 1,000 legs", "1000"),
+        ("It has 1000 legs", "1,000"),
+        ("1,234,567.5 of them", "1234567.5"),
     ],
 )
 def test_words_are_found_in_a_text(text, words):
@@ -40,6 +47,9 @@ def test_words_are_found_in_a_text(text, words):
         ("-5 or −5", "5"),
         ("This is a dog", "A"),
         ("anything", ""),
+        ("1,0000", "10000"),
+        ("1,2,345", "2345"),
+        ("NewYork", "New York"),
     ],
 )
 def test_parts_of_longer_words_and_numbers_are_not(text, words):
@@ -50,6 +60,22 @@ def test_an_expected_answer_may_be_typed_with_blanks_and_punctuation():
     assert is_expected(answer(" Paris.\nMore"), " Paris.")
     assert is_expected(answer("Really?"), "?")
     assert not is_expected(answer("Really"), "?")
+
+
+@pytest.mark.parametrize("expected", ["B", "(B)", "B)", "B.", "[B]", "(B).", " (B) "])
+@pytest.mark.parametrize("text", ["B", "(B)", "B)", "B.", " [B]\n"])
+def test_an_expected_label_is_its_bare_letter(text, expected):
+    assert is_expected(answer(text), expected, "contains")
+    assert is_expected(answer(text), expected, "first line")
+    assert not is_expected(answer(text), "(C)")
+
+
+def test_an_expected_label_is_found_in_a_sentence_and_in_the_first_token():
+    assert is_expected(answer("The answer is B, a dog"), "(B)")
+    assert not is_expected(answer("It is a dog"), "(A)")
+    assert is_expected(answer("B it is", "B", " it", " is"), "(B)", "first token")
+    assert is_expected(answer("(B) it is", "(", "B", ")", " it is"), "(B)", "first token")
+    assert not is_expected(answer("C it is", "C", " it", " is"), "(B)", "first token")
 
 
 def test_an_answer_that_ends_at_once_is_the_same_only_as_another_one():
