@@ -201,3 +201,88 @@ def test_names_that_are_part_of_a_name_or_have_an_article_stay(text: str) -> Non
 def test_the_article_before_a_name_stays_right() -> None:
     assert made("entity swap", "He is a French painter.")
     assert not [one for one in made("entity swap", "He is a French painter.") if re.search(r"\ba [AEIOU]", one)]
+
+
+# --- English around and inside the text
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "What do bees make?",
+        "What colour is the sky?",
+        "What books has he written?",
+        "Which dog breeds are small?",
+        "Where were the 2016 Olympics held?",
+        "Where was the last war fought?",
+        "What was the man told?",
+        "Who can I ask?",
+        "Can sports cars fly?",
+    ],
+)
+def test_questions_of_uncertain_order_are_framed_by_labels_only(text: str) -> None:
+    assert all(text in new for new in made("question frame", text))
+
+
+@pytest.mark.parametrize(
+    ("text", "one"),
+    [
+        ("Which country has the largest population?", "Could you tell me which country has the largest population?"),
+        ("Which animal lays eggs?", "Could you tell me which animal lays eggs?"),
+        ("Where is the Eiffel Tower?", "Could you tell me where the Eiffel Tower is?"),
+    ],
+)
+def test_questions_that_are_asked_indirectly(text: str, one: str) -> None:
+    assert one in made("question frame", text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "When does the store close, and where is it?",
+        "If it rains, and the road is wet.",
+        "Is it wet when it rains and is it cold?",
+        "The road is wet and the car is cold because it rained.",
+        "If it rains, but not much.",
+    ],
+)
+def test_coordinated_clauses_keep_their_order(text: str) -> None:
+    assert not made("clause order", text)
+
+
+CONTENTS = (
+    "Complete the sentence: The quick brown fox",
+    "Please complete the sentence: The quick brown fox",
+    "Correct the spelling: recieve",
+    "Correct the grammar: He don't like the movie because it's a boring story",
+    "Translate the text to Spanish: I do not like apples.",
+    "Translate to French:\n\nGive a short answer.",
+    "Summarise the text below.\nRewrite this: It's a good idea",
+)
+
+
+@pytest.mark.parametrize("text", CONTENTS)
+@pytest.mark.parametrize(
+    "rule", ["courtesy", "instruction", "role", "irrelevant suffix", "synonym", "contraction", "question frame"]
+)
+def test_the_content_of_an_instruction_stays_as_it_is_and_last(rule: str, text: str) -> None:
+    content = text.partition(":")[2]
+    assert all(new.endswith(f":{content}") for new in made(rule, text))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Hello! You are a pirate.",
+        "[INST] What is new? [/INST]",
+        "User: Hi\nAssistant:",
+        "From now on, act as a pirate.",
+    ],
+)
+def test_no_role_in_front_of_a_role_or_a_turn(text: str) -> None:
+    assert not made("role", text)
+
+
+def test_no_instruction_in_front_of_an_instruction() -> None:
+    assert not [one for one in made("courtesy", "Select the odd one out") if "ollowing" in one or "help me" in one]
+    assert not [one for one in made("courtesy", "Select the odd one out.\nred, two, blue") if "ollowing" in one]

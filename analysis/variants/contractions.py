@@ -70,6 +70,8 @@ def contractions(source: Source, rng: random.Random) -> Iterator[Change]:
         if source.free(*match.span()) and _can_be_short(source, match, short):
             after = _like(short, match[0])
             places.append([[(*match.span(), after.replace("'", "’") if curly else after)]])
+    if source.content is not None:  # what is to be worked on stays
+        places = [place for place in places if place[0][0][1] <= source.content]
     if not places:
         raise Refused(
             "the text has no contraction that can be written out, and no words that can be contracted, safely"

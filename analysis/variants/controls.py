@@ -38,11 +38,6 @@ _QUESTION = re.compile(
     rf" (?:(?P<subject>{_SUBJECT}) (?=[a-z])|{_NOUN} (?=(?P<verb>[a-z]+)\b))"
 )
 _WHICH = re.compile(r"\bWhich (?P<noun>[a-z]+) (?P<verb>[a-z]{2,}s) (?P<next>[a-z]+)")
-#: Verbs that are not nouns as well, beside those of instructions.
-_VERBS = english.words(
-    "lay eat live make fly swim run have need like love contain entail mean belong become begin come cost fit grow hold"
-    " know lie lose own say see sell speak survive think understand want wear win write bring buy"
-)
 #: A negation here says nothing of the clause, or is one half of a pair or a saying.
 _IDIOM = re.compile(
     r"\b(?:not (?:only|just|merely|simply|even|to mention|least|until|necessarily|at all|yet|so much|unlike|bad|uncommon)"
@@ -242,8 +237,8 @@ def negation(source: Source, rng: random.Random) -> Iterator[Change]:
             put_in.append(_one(source, match.end(), match.end(), " not"))
     for match in _matches(_WHICH, text):
         base = _base(match["verb"])
-        known = base in english.IMPERATIVES | _VERBS and match["noun"] not in english.FUNCTION_WORDS
-        if usable(match) and known and match["next"] not in english.IMPERATIVES | _VERBS | english.AUXILIARIES:
+        known = base in english.IMPERATIVES | english.VERBS and match["noun"] not in english.FUNCTION_WORDS
+        if usable(match) and known and match["next"] not in english.IMPERATIVES | english.VERBS | english.AUXILIARIES:
             put_in.append(_one(source, *match.span("verb"), f"does not {base}"))
     for match in _matches(_SUBJECT_PAST, text):
         start, whole = sentence(match.start())
@@ -300,7 +295,7 @@ def _asks_of(question: re.Match[str], rest: str) -> bool:
     following = re.match(r"[a-z]+", rest)
     word = following[0] if following else ""
     if question["subject"] is None:
-        return question["verb"] in english.IMPERATIVES | _VERBS | {"a", "an", "the", "in", "on", "at"}
+        return question["verb"] in english.IMPERATIVES | english.VERBS | {"a", "an", "the", "in", "on", "at"}
     return word not in ("and", "or", "of", "not", "who", "that", "which") and question["subject"] not in (
         "you",
         "this",

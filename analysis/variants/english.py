@@ -26,6 +26,12 @@ IMPERATIVES = words(
     " rewrite say select sentence show simplify solve sort specify split state subtract suggest sum summarise summarize"
     " tag take tell think transform translate turn use verify write"
 ) - {"sentence", "sum"}
+#: Base forms of verbs that people ask about, beside those of instructions.
+VERBS = words(
+    "lay eat live make fly swim run have need like love contain entail mean belong become begin come cost fit grow hold"
+    " know lie lose own say see sell speak survive think understand want wear win write bring buy walk talk sleep breathe"
+    " jump climb reproduce hear smell feel learn hunt exist"
+)
 QUESTION_WORDS = words("what who whom whose which where when why how")
 AUXILIARIES = words("is are was were am do does did have has had can could will would shall should may might must")
 PRONOUNS = words("i you he she it we they this that these those there")

@@ -23,7 +23,11 @@ _ROLES = (
     "Imagine that you are an expert.",
     "You are a patient tutor.",
 )
-_HAS_ROLE = re.compile(r"\s*(?:you are|you're|act as|imagine (?:that )?you|pretend|as an? \w+,)", re.IGNORECASE)
+_HAS_ROLE = re.compile(
+    r"(?:\A|[.!?:,\]>\r\n])\s*(?:from now on,? )?(?:you are|you're|you’re|act as"
+    r"|imagine (?:that )?you|pretend|your role|as an? \w+,)",
+    re.IGNORECASE,
+)
 _BRIEF = (
     "Reply briefly.",
     "Answer concisely.",
@@ -126,9 +130,9 @@ def courtesy(source: Source, rng: random.Random) -> Iterator[Change]:
             leads.append(["May I ask:", "Please tell me:", "One question:"])
         families += [[_instead(source, first, f"{lead} {after}") for lead in some] for some in leads]
     families += [thanks]
-    if source.starts_with_prose or first in english.FIELDS:
+    if source.starts_with_prose or (first in english.FIELDS and source.has_fields):
         greetings = ["Hello!", "Good day."]
-        if not source.is_finished and not polite:
+        if not source.is_finished and not polite and not _is_instruction(source) and source.content is None:
             what = "answer" if "?" in text else "complete"
             mark = "." if source.has_fields else ":"
             greetings += [
@@ -143,7 +147,7 @@ def courtesy(source: Source, rng: random.Random) -> Iterator[Change]:
 def role(source: Source, rng: random.Random) -> Iterator[Change]:
     """A sentence in front that says who is to answer."""
     _require_english(source, "the roles")
-    if _HAS_ROLE.match(source.text):
+    if _HAS_ROLE.search(source.text[:5_000]):
         raise Refused("the text gives a role already")
     _require_prose(source)
     return shuffled((_prepended(source, phrase) for phrase in _ROLES), rng)
@@ -162,7 +166,7 @@ def instruction(source: Source, rng: random.Random) -> Iterator[Change]:
         if source.starts_with_prose and len(families[0]) == 0:
             families.append([_prepended(source, phrase) for phrase in phrases])
     elif source.starts_with_prose or source.has_fields:
-        if not _is_instruction(source) and "?" not in source.text:
+        if not _is_instruction(source) and "?" not in source.text and source.content is None:
             sentence = _CONTINUE_SENTENCE if len(source.sentences) == 1 else _CONTINUE
             phrases = _FILL if source.has_fields else sentence
         families.append([_prepended(source, phrase) for phrase in phrases])
@@ -203,6 +207,8 @@ def _as_question(source: Source) -> list[Piece]:
     """The final mark as a question mark; empty where the sentence is not one to be asked."""
     end = source.end
     last = source.text[end - 1]
+    if source.content is not None:
+        return []
     if last == "." and source.free(end - 1, end):
         return [(end - 1, end, "?")]
     return [(end, end, "?")] if last.isalnum() and source.is_finished else []
@@ -277,10 +283,23 @@ def clause_order(source: Source, rng: random.Random) -> Iterator[Change]:
     return shuffled(changes, rng)
 
 
+def _several(match: re.Match[str]) -> bool:
+    """Whether the two parts may be more than one clause and its condition: two questions, or coordinated clauses."""
+    first = match["clause"].split()[0].casefold()
+    joined = match["main"].split()[0].casefold() in english.words("and or but so yet nor then which who where whose")
+    return joined or (
+        match["mark"] == "?"
+        and (
+            first in english.AUXILIARIES
+            or re.search(r",|\b(?:and|or|but)\b", match[0].partition(", ")[2] or match[0]) is not None
+        )
+    )
+
+
 def _main_first(source: Source, match: re.Match[str]) -> list[Change]:
     text = source.text
     main, clause = match["main"], match["clause"]
-    if _CONJUNCTIONS.search(main) or _CONJUNCTIONS.search(clause) or main.split()[0] == "then":
+    if _CONJUNCTIONS.search(main) or _CONJUNCTIONS.search(clause) or _several(match):
         return []
     place, mark = match.start("main"), match.start("mark")
     new = f"{match['conjunction'].lower()} {clause}"
@@ -298,6 +317,8 @@ def _main_last(source: Source, match: re.Match[str]) -> list[Change]:
     if (
         _CONJUNCTIONS.search(main)
         or _CONJUNCTIONS.search(clause)
+        or _several(match)
+        or re.search(r"\b(?:and|or|but)\b", main)
         or _NO_ADVERB.search(main)
         or not first
         or (first[0] != "I" and first[0].casefold() not in english.KNOWN)

@@ -11,8 +11,9 @@ _LEADS = ("Could you tell me", "Can you tell me", "Please tell me", "I would lik
 _THING = r"(?:(?:the|a|an|your|my|his|her|its|our|their) )?[^\s,;:?()][^,;:?()\r\n]{0,120}?"
 _DIRECT = re.compile(rf"(?P<asks>What|Who|Where|When)(?P<verb> (?:is|are|was|were))(?P<thing> {_THING})\?")
 _SUBJECT = re.compile(
-    r"(?:Who (?:\w+ed|wrote|won|made|built|sang|led|became|drew|taught|wears|has|can|leads|owns|plays)"
-    r"|(?:Which|What) [a-z]+ (?:is|are|was|were|has|have|can|[a-z]{2,}s|[a-z]{2,}ed)) [^,;:?()\r\n]{1,120}\?"
+    r"(?:Who (?P<who>\w+ed|wrote|won|made|built|sang|led|became|drew|taught|wears|has|can|leads|owns|plays)"
+    r"|(?:Which|What) (?P<noun>[a-z]+) (?P<verb>is|are|was|were|has|have|can|[a-z]{2,}s|[a-z]{2,}ed))"
+    r" (?P<rest>[^,;:?()\r\n]{1,120})\?"
 )
 _WHETHER = re.compile(
     r"(?P<verb>Can|Could|Will|Should|Must|Do) (?P<subject>[a-z]{3,}s|[A-Z][a-z]+s) (?P<rest>[a-z]{2,}[^,;:?()\r\n]{0,120})\?"
@@ -27,7 +28,10 @@ _UNSURE = re.compile(
     r"\b(?:is|are|was|were|be|been|that|which|who|whom|whose|to|do|does|did|has|have|had|can|will|when|if|and|or|but|as|than|it|there|not)\b"
 )
 _LAST_UNSURE = re.compile(
-    r"(?:\w+(?:ed|en|ing)|like|for|about|of|in|on|at|from|with|by|called|made|born|built|known|found|spent|sold)$"
+    r"(?:\w+(?:ed|en|ing)|like|for|about|of|in|on|at|from|with|by|called|made|born|built|known|found|spent|sold"
+    r"|held|fought|set|won|shot|told|taught|brought|caught|kept|left|lost|met|paid|read|said|sent|shown|sung|begun|drawn"
+    r"|grown|thrown|worn|torn|sworn|cut|hit|put|led|fed|done|gone|seen|cast|hurt|kept|laid|lit|run|struck|sunk|up|out|off"
+    r"|now|today|tomorrow|yesterday|here|there|so|about)$"
 )
 _LABELS = {"Question": ("Q", "Query"), "Q": ("Question",), "Query": ("Question", "Q")}
 _ANSWERS = {"Q": "A", "Question": "Answer", "Query": "Answer"}
@@ -82,7 +86,9 @@ def _asked_otherwise(source: Source, start: int, end: int) -> list[list[Change]]
     }
     if match := _DIRECT.fullmatch(text, start, end):
         thing, verb = match.span("thing"), match.span("verb")
-        if not _certain(match["thing"]) or not source.free(*verb) or not source.free(start, verb[1]):
+        last = match["thing"].split()[-1]
+        place = match["asks"] in ("Where", "When") and len(match["thing"].split()) > 2 and not last[0].isupper()
+        if place or not _certain(match["thing"]) or not source.free(*verb) or not source.free(start, verb[1]):
             return []
         return [
             [
@@ -96,12 +102,10 @@ def _asked_otherwise(source: Source, start: int, end: int) -> list[list[Change]]
             ]
             for lead in leads
         ]
-    if _SUBJECT.fullmatch(text, start, end) and not re.match(r"\w+ \w+ (?:does|yes|its|this|as)\b", text[start:end]):
+    if (match := _SUBJECT.fullmatch(text, start, end)) and _asks_for_subject(match):
         return [[Change(((start, start + 1, f"{lead} {text[start].lower()}"), *marks[lead]))] for lead in leads]
     if match := _WHETHER.fullmatch(text, start, end):
-        if re.match(r"(?:and|or|of|in|on|at|with|to|that|who|which|from|for|not)\b", match["rest"]) or match[
-            "subject"
-        ] in ("yours", "this"):
+        if match["rest"].split()[0] not in english.IMPERATIVES | english.VERBS or match["subject"] in ("yours", "this"):
             return []
         auxiliary = "" if match["verb"] == "Do" else f"{match['verb'].lower()} "
         rest, subject = match.start("rest"), match.start("subject")
@@ -111,6 +115,21 @@ def _asked_otherwise(source: Source, start: int, end: int) -> list[list[Change]]
                 for lead in leads
             ]
     return []
+
+
+def _asks_for_subject(match: re.Match[str]) -> bool:
+    """Whether the words keep their order in an indirect question: the word asked for is the subject."""
+    rest = match["rest"].split()
+    superlative = (
+        re.match(r"(?:the|its|his|her)(?: \w+)? (?:\w+est|most|first|only|main|best)\b", match["rest"]) is not None
+    )
+    object_ = rest[0].casefold() in english.PRONOUNS | english.DETERMINERS or rest[0][0].isupper()
+    verb = match["who"] or match["verb"]
+    if english.AUXILIARIES & set(rest) or (match["noun"] or "") in english.FUNCTION_WORDS:
+        return False
+    if verb in english.AUXILIARIES:
+        return not object_ or superlative or (verb in ("has", "have") and rest[0] in ("a", "an"))
+    return verb not in ("yes", "its", "this", "as")
 
 
 def _asked_straight(source: Source) -> list[list[Change]]:

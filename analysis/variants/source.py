@@ -83,11 +83,25 @@ class Source:
         return english.looks_english(self.text)
 
     @cached_property
+    def content(self) -> int | None:
+        """Where the content to be worked on starts, after the colon of an instruction ("Translate to Spanish: …")."""
+        for start, _ in self.sentences[:100]:
+            match = _INSTRUCTS.match(self.text, start)
+            if match and match["verb"].casefold() in english.IMPERATIVES:
+                label = not match["polite"] and not match["rest"].strip() and match["verb"].casefold() in english.FIELDS
+                if not label:
+                    return match.end()
+        return None
+
+    @cached_property
     def is_finished(self) -> bool:
         """Whether the text ends with a sentence of its own, so that text after it starts anew.
 
-        A closing mark says so; without one only a last line that starts like an instruction or a question.
+        A closing mark says so; without one only a last line that starts like an instruction or a question. A text whose
+        end is the content of an instruction ("Complete the sentence: The quick") does not.
         """
+        if self.content is not None:
+            return False  # what is added would be read as a part of the content
         body = self.text[: self.end].rstrip("\"'”’)]»」』")
         if body.endswith((".", "!", "?", "。", "！", "？", "…")) and not body.endswith(("...", "…")):
             return True
@@ -106,13 +120,17 @@ class Source:
     @cached_property
     def starts_with_prose(self) -> bool:
         """Whether a sentence can stand in front on the same line: not before code, a heading, a list or a table."""
-        if re.match(r"[#>|*\-=`~<]|\d+[.)]|[(\[]?[A-Za-z1][.)\]] ", self.text[self.start : self.start + 6]):
+        if _TURN.match(self.text, self.start) or re.match(
+            r"[#>|*\-=`~]|\d+[.)]|[(\[]?[A-Za-z1][.)\]] ", self.text[self.start : self.start + 6]
+        ):
             return False
         return not any(span.kind == "code" and span.start <= self.start < span.end for span in self.spans)
 
     @cached_property
     def has_fields(self) -> bool:
         """Whether the text is laid out as labels and contents, with an open label at its end or labels on two lines."""
+        if _TURN.match(self.text, self.start):
+            return False
         labels = re.findall(r"^[ \t]*[^\W\d_][\w ]{0,30}[:：]", self.text[:20_000], re.MULTILINE)
         return len(labels) > 1 or (len(labels) == 1 and self.text[: self.end].endswith((":", "：")))
 
@@ -194,6 +212,13 @@ def decapitalised(text: str) -> str:
     return text[:1].lower() + text[1:]
 
 
+#: The mark of a chat's turn, in front of which nothing can stand.
+_TURN = re.compile(r"\[|<|(?:system|user|human|assistant)\s*[:：]", re.IGNORECASE)
+_INSTRUCTS = re.compile(
+    r"(?P<polite>(?:(?:please|kindly)[ ,]+|(?:could|can|would|will) you (?:please )?)?)(?P<verb>[a-z]+)\b"
+    r"(?P<rest>[^.!?:：\r\n]{0,200})[:：](?=\s+\S|[^\s\x00-\x7f])",
+    re.IGNORECASE,
+)
 _END = re.compile(r"[.!?。！？…]+[\"'”’)\]»]*(?=\s|$)|(?<=[。！？])|[\n\r\v\f\x1c-\x1e\x85\u2028\u2029]+")
 _ABBREVIATION = re.compile(
     r"(?:\b(?:e\.g|i\.e|etc|vs|Dr|Mr|Mrs|Ms|Prof|St|No|Fig|approx|cf)|\b[A-Z]|(?:^|\n)\s*\d{1,2})\.$"

@@ -110,6 +110,12 @@ def final_punctuation(source: Source, rng: random.Random) -> Iterator[Change]:
         first = re.match(r"\w+", text[source.sentences[-1][0] :])
         if first and first[0].casefold() in english.QUESTION_WORDS:
             marks = ["?", " ?", "??"]
+    elif source.content is not None and not re.match(
+        r"(?i)(?:please )?(?:complete|continue|finish)\b", text[source.start :]
+    ):
+        raise Refused("the text ends in the content of an instruction, which a mark would change")
+    elif source.content is not None:
+        marks = ["…", "..."]
     else:
         marks = ["：", "……", ":"] if wide else [":", "…", "...", " :"]
     return shuffled((Change(((end, end, mark),)) for mark in marks), rng)

@@ -36,6 +36,8 @@ def synonyms(source: Source, rng: random.Random) -> Iterator[Change]:
         raise Refused("the text does not read as English, and the synonyms are")
     text = source.text
     words = [match for match in _WORD.finditer(text) if source.free(*match.span())]
+    if source.content is not None:
+        words = [match for match in words if match.end() <= source.content]
     if len(words) > 4 * MAX_PLACES:
         words = [words[place] for place in sorted(rng.sample(range(len(words)), 4 * MAX_PLACES))]
     lookup = wordnet.synonyms()
