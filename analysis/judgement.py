@@ -19,6 +19,7 @@ class Judged:
     similarity: float | None  # cosine of sentence embeddings; None: not compared
     verdict: bool | None  # the user's own: the same meaning, another one, or none given
     chosen: bool | None  # to be kept, by the user's choice; None: as the checks say
+    there: bool = False  # the set holds this text already
 
     @property
     def failed(self) -> tuple[Check, ...]:
@@ -39,6 +40,8 @@ class Judged:
 
         A model's own paraphrases wait to be read: small models change the meaning in ways that no check sees.
         """
+        if self.there:
+            return False
         if self.chosen is not None:
             return self.chosen
         if self.proposal.kind == "self-paraphrase":

@@ -71,6 +71,8 @@ def _proposal(one: Judged) -> dict[str, object]:
         "rule": proposal.rule,
         "kind": proposal.kind,
         "proposed": proposal.text,
+        "edited": one.text != proposal.text,
+        "in_set": one.there,
         "edits": [finite(asdict(edit)) for edit in proposal.edits],
         "checks": [finite(asdict(check)) for check in one.checks],
         "similarity": finite(one.similarity),
@@ -85,7 +87,9 @@ def _proposal(one: Judged) -> dict[str, object]:
 def _record(one: Judged) -> dict[str, object]:
     record = _proposal(one)
     return {name: record[name] for name in PROPOSAL_COLUMNS if name in record} | {
-        "edits": "; ".join(f"{edit.before!r} -> {edit.after!r}" for edit in one.proposal.edits),
+        "edits": "edited by the user"
+        if one.text != one.proposal.text
+        else "; ".join(f"{edit.before!r} -> {edit.after!r}" for edit in one.proposal.edits),
         "checks_failed": "; ".join(f"{check.name}: {check.detail}" for check in one.failed),
         "verdict": {None: "", True: "same meaning", False: "another meaning"}[one.verdict],
     }

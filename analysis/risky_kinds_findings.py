@@ -21,6 +21,8 @@ def kinds(found: RiskyKinds, metric: Metric = "delta") -> str:
         sentence = f"{over}, {first.rule} {_does(first, metric)}."
     else:
         sentence = f"{over}, {first.rule} {_does(first, metric)}, {last.rule} {_least(last, metric)}."
+    if len(enough) < len(meant):
+        sentence += f" Kinds with fewer than {number(NAMED)} rewordings are not named."
     return f"{sentence}{_alignment(found, metric)}{_few(meant)}{_one_prompt(found)}{_left_out(found)}"
 
 
@@ -50,7 +52,10 @@ def _alignment(found: RiskyKinds, metric: Metric) -> str:
     one, other = swapped.summary(metric), shifted.summary(metric)
     if one is None or other is None:
         return ""
-    moved, inside = f"{said(other, metric)} ({len(shifted.effects)})", f"{said(one, metric)} ({len(swapped.effects)})"
+    moved, inside = (
+        f"{said(value, metric)} ({len(group.effects)} rewording{'' if len(group.effects) == 1 else 's'})"
+        for value, group in ((other, shifted), (one, swapped))
+    )
     if metric == "flip":
         return f" Edits that shift later positions change the next token in {moved}, edits in place in {inside}."
     what = "the target" if metric == "delta" else "the state"

@@ -30,6 +30,8 @@ def proposals(judged: Sequence[Judged], reference: str, chosen: bool = True, wai
     negative = sum(one.proposal.kind == "negative control" for one in judged)
     if negative:
         sentence += f"; {_count(negative, 'negative control')} {'changes' if negative == 1 else 'change'} the meaning on purpose"
+    if there := sum(one.there for one in judged):
+        sentence += f"; {there} {'is' if there == 1 else 'are'} in the set"
     if aside := len(judged) - len(meant) - negative:
         sentence += f"; {_count(aside, 'control')} {'adds' if aside == 1 else 'add'} what has nothing to do with it"
     return f"{sentence}."

@@ -30,7 +30,8 @@ def choose(app, *kinds, count=2, seed=0):
 
 def rows(app):
     """The first line of every proposal."""
-    return [text for text in texts(app) if "→" in text or text.endswith(("added", "left out", "edited by you"))]
+    ends = ("added", "left out", "edited by you", "in the set")
+    return [text for text in texts(app) if "→" in text or text.endswith(ends)]
 
 
 def test_the_page_runs_by_itself_and_again_alike(open_app):
@@ -56,7 +57,7 @@ def test_an_empty_reference_asks_for_a_prompt(open_app):
     assert rows(app) == []
 
 
-def test_kept_proposals_are_in_the_set_and_not_proposed_again(open_app):
+def test_kept_proposals_are_in_the_set_once_and_say_so(open_app):
     app = open_app(SMALL)
     app.switch_page(VARIANTS)
     app = choose(run(app), "casing", "typo")
@@ -66,8 +67,10 @@ def test_kept_proposals_are_in_the_set_and_not_proposed_again(open_app):
     assert len(kept) == len(proposed) == 4
     assert [variant.kind for variant in kept] == ["casing", "casing", "typo", "typo"]
     assert len({variant.label for variant in kept}) == 4
-    assert said(app, "4 rewordings are in the set now")
-    assert not set(rows(app)) & set(proposed)
+    assert said(app, "4 added to the set")
+    assert [row for row in rows(app) if row.endswith("; in the set")] == [f"{row}; in the set" for row in proposed]
+    assert app.button("keep proposals").disabled
+    assert "4 are in the set" in finding(app)
     app.switch_page(EXPLORE)
     assert said(run(app), "casing 1")
 
@@ -106,6 +109,7 @@ def test_a_proposal_can_be_edited_and_is_checked_anew(open_app):
     click(app, "choose all")
     click(app, "keep proposals")
     assert prompt_set(app).variants[-1].text == "The capital of Spain is"
+    assert app.button("keep proposals").disabled  # nothing is left that the set does not hold
 
 
 def test_options_in_another_order_bring_their_right_answer(open_app):
@@ -122,6 +126,10 @@ def test_shortfalls_are_stated(open_app):
     assert said(app, "contraction: 0 of 2.")
     assert said(app, "numerals: 0 of 2.")
     assert "No rewording" in finding(app)
+    app = choose(app, "contraction", "numerals", "clause order", "option order")
+    assert not said(app, "0 of 2.")
+    app.toggle("shortfalls").set_value(True)
+    assert said(run(app), "option order: 0 of 2.")
 
 
 def test_a_full_set_says_how_many_were_added(open_app):
@@ -177,3 +185,16 @@ def test_nothing_chosen_and_paraphrases_not_asked_for_are_no_failure(open_app):
     app = choose(open_app(SMALL, VARIANTS))
     assert finding(app).startswith("Choose kinds")
     assert "has not been asked" in finding(choose(app, "self-paraphrase"))
+
+
+def test_what_was_chosen_is_there_again_after_another_page(open_app):
+    app = open_app(SMALL)
+    app.switch_page(VARIANTS)
+    app = choose(run(app), "typo", count=1)
+    app.multiselect("pooled sets").set_value(["antonym"])
+    before = rows(run(app))
+    app.switch_page(EXPLORE)
+    run(app)
+    app.switch_page(VARIANTS)
+    assert rows(run(app)) == before
+    assert app.multiselect("pooled sets").value == ["antonym"]

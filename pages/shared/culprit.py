@@ -2,15 +2,15 @@
 
 from collections.abc import Sequence
 
+import numpy as np
 import streamlit as st
 
 from analysis import edit_findings
 from analysis.charts import shapley as charts
 from analysis.charts.look import Look
 from analysis.edits import EXACT, attribute_edits, problem, text_edits
-from analysis.edits_results import EditAttribution, EditError, token_scores
+from analysis.edits_results import EditAttribution, EditError
 from analysis.results import Analysis, PromptResult
-from analysis.tokens import shown
 from pages.shared import display, session, tokens
 
 WHAT = "finding which edit did it"
@@ -73,13 +73,17 @@ def _found(page: session.Page, reference: PromptResult, variant: PromptResult) -
 def _strip(variant: PromptResult, found: EditAttribution) -> None:
     assert variant.trace is not None
     read = variant.trace.tokens
-    scores = token_scores(found, read.spans, _start(read.text, read.roles, read.spans, variant.row.prompt.text))
+    start = _start(read.text, read.roles, read.spans, variant.row.prompt.text)
+    scores = np.zeros(len(read))
+    for hunk, value in zip(found.hunks, found.values, strict=True):  # every token of an edit has the edit's value
+        for place, (first, last) in enumerate(read.spans):
+            if first < hunk.b_end + start and hunk.b_start + start < last:
+                scores[place] = value
     labels = tokens.legend_words(found.target.text)
-    tokens.strip(
-        read, scores, key="edits on the text", by="word", labels=labels, reference=None,
-        greyed=tokens.usually_greyed(read) - {0}, label=f"Edits of {shown(variant.label)}",
-    )  # fmt: skip
-    tokens.legend(labels, tokens.full_scale(read, scores, by="word"), key="edits legend")
+    scale = float(np.abs(found.values).max(initial=0.0))
+    st.text("Every word of an edit is coloured by what the whole edit does.")
+    tokens.strip(read, scores, key="edits on the text", scale=scale, labels=labels, label="Edits on the text")
+    tokens.legend(labels, scale, key="edits legend")
 
 
 def _start(text: str, roles: Sequence[str], spans: Sequence[tuple[int, int]], typed: str) -> int:

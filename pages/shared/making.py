@@ -16,6 +16,7 @@ from pages.shared import display, session, tokens
 SELF_PARAPHRASE = "self-paraphrase"
 START = ("casing", "final punctuation", "typo", "contraction", "synonym", "courtesy", "question frame")
 MOST_PER_KIND = 12
+FEW = 3  # kinds with a shortfall that are told of unasked
 _PROTECTED = "protected spans"  # (text, the user's spans in it)
 MAKING = "making rewordings"
 PARAPHRASING = "asking the model for paraphrases"
@@ -101,19 +102,18 @@ def _word(read: "tokens.Tokens", chosen: int) -> tuple[int, int]:
 
 
 def made(page: session.Page, wanted: Wanted, protected: Sequence[tuple[int, int]]) -> tuple[Generated, ...]:
-    """What the rules make of the reference; a text that the set holds, or another rule made, is not proposed again."""
+    """What the rules make of the reference; a text that another rule made is not proposed again."""
     prompt_set = page.prompt_set
     if not prompt_set.reference.strip():
         return ()
-    taken = [variant.text for variant in prompt_set.variants]
     options = OptionContext(prompt_set.expected, _text(prompt_set.target), prompt_set.candidates or ())
     identity = (
         page.loaded.lm.key, prompt_set.reference, tuple(rule.name for rule in wanted.rules), wanted.count, wanted.seed,
-        tuple(protected), options, tuple(taken),
+        tuple(protected), options,
     )  # fmt: skip
-    found = page.kept(MAKING, identity, lambda report: _by_rules(page, wanted, protected, options, taken, report)) or ()
+    found = page.kept(MAKING, identity, lambda report: _by_rules(page, wanted, protected, options, report)) or ()
     if wanted.self_paraphrase and (own := _self_paraphrases(page, wanted, protected)) is not None:
-        there = {*taken, *(proposal.text for one in found for proposal in one.proposals)}
+        there = {proposal.text for one in found for proposal in one.proposals}
         new = tuple(proposal for proposal in own.proposals if proposal.text not in there)
         dropped = len(own.proposals) - len(new)
         found = (*found, replace(own, proposals=new, duplicates=own.duplicates + dropped))
@@ -125,10 +125,9 @@ def _by_rules(
     wanted: Wanted,
     protected: Sequence[tuple[int, int]],
     options: OptionContext,
-    taken: Sequence[str],
     report: session.Report,
 ) -> tuple[Generated, ...]:
-    encoder, there = page.loaded.lm.encoder, list(taken)
+    encoder, there = page.loaded.lm.encoder, list[str]()
 
     def ids(text: str) -> Sequence[int]:
         return encoder.full.encode(text, add_special_tokens=False).ids
@@ -172,13 +171,14 @@ def waiting(made: Sequence[Generated], wanted: Wanted) -> bool:
 
 def shortfalls(made: Sequence[Generated]) -> None:
     """What is fewer than asked for, and what was dropped."""
-    for found in made:
-        if found.reason:
-            st.text(
-                f"{found.rule}: {len(found.proposals)} of {found.asked}. {found.reason[:1].upper()}{found.reason[1:]}."
-            )
-    duplicates, unchanged = sum(f.duplicates for f in made), sum(f.unchanged for f in made)
-    if duplicates or unchanged:
-        st.text(
-            f"Dropped: {duplicates} that were there already (as text or as tokens), {unchanged} that changed nothing."
-        )
+    short = [found for found in made if found.reason]
+    if len(short) <= FEW or st.toggle(f"Why {len(short)} kinds have fewer than {short[0].asked}", key="shortfalls"):
+        for found in short:
+            reason = f"{found.reason[:1].upper()}{found.reason[1:]}"
+            st.text(f"{found.rule}: {len(found.proposals)} of {found.asked}. {reason}.")
+    dropped = (
+        (sum(found.duplicates for found in made), "that were there already (as text or as tokens)"),
+        (sum(found.unchanged for found in made), "that changed nothing"),
+    )
+    if any(count for count, _ in dropped):
+        st.text(f"Dropped: {', '.join(f'{count} {what}' for count, what in dropped if count)}.")

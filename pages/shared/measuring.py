@@ -16,6 +16,7 @@ from analysis.sensitivity_metric import Metric
 from analysis.sensitivity_table import DELTA, EPSILON
 from pages.shared import display, export, session
 
+WIDTHS = {"metric": 270, "value": 80, "unit": 120, "N": 50, "95 % interval": 140, "lowest": 300, "highest": 300}
 MATRICES = {"Δ log p": "delta", "JSD": "jsd", "answers": "response"}
 
 
@@ -99,7 +100,7 @@ def table(found: Sequence[Metric]) -> None:
     )
     picked = st.dataframe(
         frame, hide_index=True, key="metrics table", on_select="rerun", selection_mode="single-row",
-        column_config={"metric": st.column_config.TextColumn(pinned=True, width=260)}, height="content",
+        column_config={name: st.column_config.Column(width=width) for name, width in WIDTHS.items()}, height="content",
     )  # fmt: skip
     rows = picked["selection"]["rows"]
     if not rows or rows[0] >= len(found):

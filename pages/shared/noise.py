@@ -23,11 +23,21 @@ def draw(page: session.Page, analysis: Analysis, look: Look, chosen: int) -> tup
     selected = [row for row in rows if row.row.index == chosen]
     with st.container(horizontal=True, vertical_alignment="bottom"):
         effect = st.segmented_control(
-            "Effect", list(EFFECTS), default=next(iter(EFFECTS)), required=True, key="noise effect"
+            "Effect",
+            list(EFFECTS),
+            default=next(iter(EFFECTS)),
+            required=True,
+            key="noise effect",
+            persist_state="session",
         )
-        count = st.number_input("Baselines", FEWEST, 199, COUNT, key="baselines", width=140)
-        seed = st.number_input("Seed", 0, 2**31 - 1, 0, key="noise seed", width=140)
-        every = len(rows) > 1 and st.toggle(f"All {len(rows)} wordings", key="noise of all")
+        count = st.number_input("Baselines", FEWEST, 199, COUNT, key="baselines", width=140, persist_state="session")
+        seed = st.number_input("Seed", 0, 2**31 - 1, 0, key="noise seed", width=140, persist_state="session")
+        every = len(rows) > 1 and st.toggle(
+            f"All {len(rows)} wordings",
+            key="noise of all",
+            persist_state="session",
+            help=f"Adjusted for {len(rows)} tests: for one alone to stand out, {20 * len(rows) - 1} baselines are needed.",
+        )
     tested = rows if every else selected
     if not tested:
         st.text("Select a rewording to compare its effect with rewordings of its size.")

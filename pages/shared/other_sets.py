@@ -20,6 +20,7 @@ def choose(name: str, label: str, current: PromptSet, placeholder: str) -> list[
             format_func=lambda key: examples[key].title,
             key=f"{name} sets",
             placeholder=placeholder,
+            persist_state="session",
         )
         st.file_uploader("or a saved set", key=f"{name} file", on_change=_open, args=(name,), max_upload_size=2)
     opened = _opened(name)

@@ -17,8 +17,9 @@ from analysis.variants.results import Edit, Generated, Proposal, applied
 from pages.shared import display, draft, editor, meaning, session, tokens
 
 _CHOICES = "choices on proposals"
+_ADDED = "added to the set"
 CHECKING = "checking meanings"
-SHOWN_AT_FIRST = 30
+SHOWN_AT_FIRST = 12
 LONG = 1_500  # characters: of a longer proposal the part with its edits is shown
 AROUND = 200  # characters before the first edit
 EDITS_NAMED = 4
@@ -42,8 +43,9 @@ def judged(page: session.Page, made: Sequence[Generated]) -> tuple[Judged, ...]:
     checks = page.kept(CHECKING, (reference, tuple(texts)), lambda report: _checked(reference, texts, report))
     if checks is None:
         return ()
+    there = {variant.text for variant in page.prompt_set.variants}
     return tuple(
-        Judged(proposal, text, checks[text], similar.get(text), choice.verdict, choice.keep)
+        Judged(proposal, text, checks[text], similar.get(text), choice.verdict, choice.keep, text in there)
         for (proposal, choice), text in zip(chosen, texts, strict=True)
     )
 
@@ -62,7 +64,7 @@ def keep(page: session.Page, found: Sequence[Judged]) -> None:
     reference, proposals = page.prompt_set.reference, [one.proposal for one in found]
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
         st.button(
-            f"Keep {len(kept)} in the set", key="keep proposals", icon=":material/playlist_add:", type="primary",
+            f"Keep {len(kept)} in the set", key="keep proposals", icon=":material/playlist_add:",
             disabled=not kept, on_click=_keep, args=(kept,),
         )  # fmt: skip
         for label, value in (("Choose all", True), ("Choose none", False)):
@@ -70,6 +72,8 @@ def keep(page: session.Page, found: Sequence[Judged]) -> None:
                 label, key=label.lower(), type="tertiary", disabled=not found,
                 on_click=_decide, args=(reference, proposals, "keep", value),
             )  # fmt: skip
+        if (sentence := st.session_state.pop(_ADDED, None)) is not None:
+            st.text(sentence)
 
 
 def _keep(kept: Sequence[Judged]) -> None:
@@ -77,8 +81,7 @@ def _keep(kept: Sequence[Judged]) -> None:
     labels = variant_findings.labels(kept, [variant.label for variant in before])
     draft.add(tuple(one.variant(label) for one, label in zip(kept, labels, strict=True)))
     added = len(draft.current().prompt_set.variants) - len(before)
-    if added == len(kept):
-        draft.say(f"{added} rewording{'s are' if added > 1 else ' is'} in the set now; Explore shows what they do")
+    st.session_state[_ADDED] = f"{added} added to the set. Explore shows what {'they do' if added > 1 else 'it does'}."
 
 
 def draw(page: session.Page, found: Sequence[Judged]) -> None:
@@ -99,10 +102,10 @@ def _row(page: session.Page, reference: str, one: Judged) -> None:
             own = f"keep {key}"
             st.session_state[own] = one.kept
             st.checkbox(
-                "Keep", key=own,
+                "Keep", key=own, disabled=one.there,
                 on_change=lambda: _decide(reference, [one.proposal], "keep", st.session_state[own]),
             )  # fmt: skip
-            st.text(f"{shown(one.proposal.rule)}: {_edits(one)}", width="stretch")
+            st.text(f"{shown(one.proposal.rule)}: {_edits(one)}{'; in the set' if one.there else ''}", width="stretch")
             if one.similarity is not None:
                 st.text(f"similarity {one.similarity:.2f}")
             _verdict(reference, one, key)
@@ -171,7 +174,8 @@ def _edits(one: Judged) -> str:
         return "edited by you"
     named = [_edit(edit) for edit in one.proposal.edits[:EDITS_NAMED]]
     more = len(one.proposal.edits) - len(named)
-    return ", ".join(named) + (f" and {more} more" if more else "")
+    moved = f"; the expected answer is then {shown(one.proposal.expected)}" if one.proposal.expected else ""
+    return ", ".join(named) + (f" and {more} more" if more else "") + moved
 
 
 def _edit(edit: Edit) -> str:

@@ -24,8 +24,10 @@ def draw(page: session.Page) -> RiskyKinds | None:
     others = other_sets.choose("pooled", "Prompts to pool with this one", page.prompt_set, "built-in sets")
     sets = [(page.prompt_set.name or "this prompt", page.prompt_set), *others]
     with st.container(horizontal=True, vertical_alignment="bottom"):
-        count = st.number_input("Rewordings of each kind and prompt", 1, MOST, COUNT, key="kinds count", width=260)
-        seed = st.number_input("Seed", 0, 2**31 - 1, 0, key="kinds seed", width=140)
+        count = st.number_input(
+            "Rewordings of each kind and prompt", 1, MOST, COUNT, key="kinds count", width=260, persist_state="session"
+        )
+        seed = st.number_input("Seed", 0, 2**31 - 1, 0, key="kinds seed", width=140, persist_state="session")
         protected = making.protected_spans(page.prompt_set.reference)
         identity = (tuple(sets), count, seed, protected)
         most = int(count or COUNT) * len(RULES) * len(sets)
@@ -58,6 +60,8 @@ def _shown(found: RiskyKinds) -> None:
     missing = [(kind.rule, one) for kind in found.kinds for one in kind.shortfalls]
     if missing and st.toggle(f"Why some kinds have fewer ({len(missing)})", key="kinds shortfalls"):
         for rule, one in missing:
-            st.text(f"{rule}, {shown(one.set_name)}: {one.made} of {one.asked}. {one.reason}.")
+            st.text(
+                f"{rule}, {shown(one.set_name)}: {one.made} of {one.asked}. {one.reason[:1].upper()}{one.reason[1:]}."
+            )
     for name, reason in found.left_out:
         st.text(f"{shown(name)} is left out: {reason}.")

@@ -39,9 +39,13 @@ def draw(
         st.text("Say which answer is expected (sidebar, “Foil, candidates, options”) to see how often it is given.")
         return None
     with st.container(horizontal=True, vertical_alignment="bottom"):
-        temperature = st.slider("Temperature", 0.1, 2.0, 0.7, 0.1, key="temperature", width=260)
-        count = st.number_input("Samples of each wording", 2, 100, 10, key="samples", width=180)
-        seed = st.number_input("Seed", 0, 2**31 - 1, 0, key="sampling seed", width=140)
+        temperature = st.slider(
+            "Temperature", 0.1, 2.0, 0.7, 0.1, key="temperature", width=260, persist_state="session"
+        )
+        count = st.number_input(
+            "Samples of each wording", 2, 100, 10, key="samples", width=180, persist_state="session"
+        )
+        seed = st.number_input("Seed", 0, 2**31 - 1, 0, key="sampling seed", width=140, persist_state="session")
         identity = (page.prompt_set, temperature, count, seed)
         asked = page.asked(WHAT, identity, f"Sample {count} × {len(analysis.prompts)} answers", "ask samples")
     if not asked:
