@@ -286,3 +286,83 @@ def test_no_role_in_front_of_a_role_or_a_turn(text: str) -> None:
 def test_no_instruction_in_front_of_an_instruction() -> None:
     assert not [one for one in made("courtesy", "Select the odd one out") if "ollowing" in one or "help me" in one]
     assert not [one for one in made("courtesy", "Select the odd one out.\nred, two, blue") if "ollowing" in one]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "What is the subject of the sentence?",
+        "What is the area of the circle?",
+        "Make this text shorter.",
+        "List of ways to save water",
+        "Please translate it to Spanish.",
+        "That is the question.",
+        "Extract 3 names.",
+        "Solve the problem of the day with the right angle",
+        "Keep the result of the sum short.",
+        "Tell me a joke.",
+        "Convert 5 km to miles.",
+        "Replace the noun with a verb.",
+        "Reply with one word.",
+        "What is the reason?",
+    ],
+)
+def test_words_with_other_senses_have_no_synonym(text: str) -> None:
+    assert not re.search(
+        r"query|region|topic|create|manner|render|take|issue|outcome|retain|inform|transform|substitute|term|cause|correct",
+        "".join(made("synonym", text)).casefold(),
+    )
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Call +1 (555) 123-4567 now.",
+        "Call 555 1234 or dial 5551234 or the number 0123456.",
+        "We meet on 5 March.",
+        "We meet on the 5 of May.",
+        "The new iPhone 5 is out.",
+        "The old Windows 7 and the Boeing 747",
+        "What is Two x 3?",
+        "What is 3 x 4?",
+        "Compute three * (4 + 5)",
+        "The next number of 3 5 7 is",
+        "What comes after 3, 5, 7?",
+        "What comes after three, five, seven?",
+        "Go to the point (1, 2) and the point [3].",
+        "See chapter 5 and page 7.",
+        "He is 5 feet 3 tall.",
+        "It is 5 pm.",
+        "The ZIP code is 90210.",
+    ],
+)
+def test_numbers_that_are_a_part_of_something_stay(text: str) -> None:
+    assert not made("numerals", text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Tell me, tea or milk?",
+        "In May, cats and dogs play.",
+        "The firm has a boss, Jane Doe, who resigned.",
+        "The boss, Jane Doe, resigned.",
+        "User: Hi\nAssistant: Hello!",
+        "Hypothesis: A man",
+        "Option A: left\nOption B: right",
+    ],
+)
+def test_commas_and_colons_that_mean_something_stay(text: str) -> None:
+    assert not made("inner punctuation", text)
+
+
+@pytest.mark.parametrize(
+    ("text", "one"),
+    [
+        ("I like tea, milk, bread and salt.", "I like tea, milk, bread, and salt."),
+        ("Paris, Rome, and Oslo", "Paris; Rome; and Oslo"),
+        ("Translate to Spanish: I go", "Translate to Spanish - I go"),
+    ],
+)
+def test_marks_of_a_series_and_of_an_instruction(text: str, one: str) -> None:
+    assert one in made("inner punctuation", text)

@@ -28,6 +28,29 @@ _COUNTED = re.compile(
     re.I,
 )
 _MIXED = re.compile(r" (?:hundred|thousand|million|billion|and a half|dozen|half|third|quarter)", re.I)
+#: Beside these a number is a part of a sum, a sequence, a pair or a telephone number …
+_NUMERAL = rf"(?:\d|(?<![a-z])(?:{'|'.join((*_UNITS, *_TENS))})(?![a-z]))"
+_TIED_BEFORE = re.compile(rf"(?:{_NUMERAL}[^\w.!?]{{0,3}}|[=<>^+*×÷/(\[{{]\s*|\b[xX×] )$", re.I)
+_TIED_AFTER = re.compile(
+    rf"[^\w.!?]{{0,3}}{_NUMERAL}|\s*[=<>^+*×÷/)\]}}]|\s*[−-]\s*[\d(]| [xX×] |\s*\("
+    r"| (?:feet|foot|hours?|minutes?|pounds?) \d"
+    # … and before these of a date, a time or a measure
+    r"| (?:of )?(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]*\b|(?:st|nd|rd|th)\b"
+    r"| ?(?:a\.?m|p\.?m|o['’]clock|AD|BC|BCE|CE|percent|k?m|[cm]m|[km]?g|m?l|m?s|h|min|lb|oz|ft|mph|[kMGT]B|Hz|°\w)\b",
+    re.I,
+)
+#: Nouns whose number is a name, also in small letters, and measures in two parts ("5 feet 3").
+_NUMBERED = re.compile(
+    r"(?<!\w)(?:chapter|page|section|step|figure|table|number|no\.?|year|room|level|grade|version|line|item|question|example"
+    r"|class|option|part|track|volume|verse|day|week|exercise|problem|type|phase|model|row|column|size|team|group|rule|case"
+    r"|feet|foot|hours?|minutes?|pounds?|\w*[a-z][A-Z]\w*) $"
+)
+#: What is written in digits before these is no quantity.
+_CODE = re.compile(
+    r"\b(?:call|dial|phone|tel|fax|zip|code|id|number|no|nr|pin|order|ticket|isbn|account|invoice|key|password|seed|port|at"
+    r")(?: is)?[.:#]? ?$",
+    re.I,
+)
 
 
 def numerals(source: Source, rng: random.Random) -> Iterator[Change]:
@@ -54,12 +77,9 @@ def numerals(source: Source, rng: random.Random) -> Iterator[Change]:
             or not allowed.free(*match.span())
         ):
             continue
-        operator = re.search(r"[=<>^+*×÷/]\s*$", text[max(0, match.start() - 3) : match.start()]) or re.match(
-            r" ?[+*×÷/^=<>−-] ?\d", text[match.end() : match.end() + 4]
-        )
         if (
             not names_a_label(text, match.start())
-            and not operator
+            and not _is_tied(text, *match.span())
             and (match[0] == "0" or not match[0].startswith("0"))
         ):
             words = in_words(int(match[0]))
@@ -70,13 +90,15 @@ def numerals(source: Source, rng: random.Random) -> Iterator[Change]:
         if allowed.free(*match.span()):
             plain = match[0].replace(",", "")
             after = plain if "," in match[0] else f"{int(plain):,}"
-            if match[0].startswith("0"):
+            before = text[max(0, match.start() - 30) : match.start()]
+            if match[0].startswith("0") or ("," not in match[0] and (len(plain) > 9 or _CODE.search(before))):
                 continue
             places.append([[(*match.span(), after)]])
     for match in _WORD.finditer(text) if in_english else ():
         after = text[match.end() : match.end() + 20]
         if (
             source.free(*match.span())
+            and not _is_tied(text, *match.span())
             and not _MIXED.match(after)
             and not re.search(r"\b(?:hundred|thousand)(?: and)? $", text[max(0, match.start() - 20) : match.start()])
             and (match[0].casefold() != "one" or _COUNTED.match(after))
@@ -87,6 +109,12 @@ def numerals(source: Source, rng: random.Random) -> Iterator[Change]:
         raise Refused("the text has no number that can be written another way safely")
     places.sort(key=lambda place: place[0][0][0])
     return combined(places, rng)
+
+
+def _is_tied(text: str, start: int, end: int) -> bool:
+    """Whether the number is a part of something that is written as it is: a sequence, a formula, a date, a name."""
+    before, after = text[max(0, start - 30) : start], text[end : end + 20]
+    return bool(_TIED_BEFORE.search(before) or _NUMBERED.search(before) or _TIED_AFTER.match(after))
 
 
 def opens_list_item(text: str, start: int, end: int) -> bool:

@@ -159,6 +159,8 @@ def inner_punctuation(source: Source, rng: random.Random) -> Iterator[Change]:
         for match in pattern.finditer(text):
             if pattern is _INTRODUCTION and not source.starts_sentence(match.start()):
                 continue
+            if pattern is _SERIES and not match["comma"] and not _is_series(source, match.start()):
+                continue
             if source.free(*match.span("comma")):
                 add(*match.span("comma"), "" if match["comma"] else ",")
     for match in _DASH.finditer(text):
@@ -167,22 +169,35 @@ def inner_punctuation(source: Source, rng: random.Random) -> Iterator[Change]:
         add(*match.span(), "…" if match[0] == "..." else "...")
     for match in _LIST.finditer(text):
         commas = [match.start() + comma.start() for comma in re.finditer(",", match[0])]
-        if all(source.free(place, place + 1) for place in commas):
+        items = re.findall(r"(?<=, )[^,]+(?=,)", match[0])
+        # two commas without "and" may enclose an apposition
+        series = match["last"] is not None or (len(commas) > 2 and not any(" " in item for item in items))
+        if series and all(source.free(place, place + 1) for place in commas):
             places = [place for place in places if not match.start() <= place[0][0][0] < match.end()]
-            series = [[(place, place + 1, ";") for place in commas]]
-            if match["last"]:
-                series.append([(commas[-1], commas[-1] + 1, "")])
-            places.append(series)
+            afters = [[(place, place + 1, ";") for place in commas]]
+            if match["last"] is not None:
+                afters.append([(commas[-1], commas[-1] + 1, "")])
+            places.append(afters)
     for match in re.finditer(r"(?<=\w)[，；：、](?=\w)", text):
         if source.free(*match.span()):
             add(*match.span(), {"，": ",", "；": ";", "：": ":", "、": "，"}[match[0]])
     for match in re.finditer(r"(?<=[^\W\d_]):(?= [^\s])", text):
-        if source.free(*match.span()):
-            add(*match.span(), "", " -" if not text[match.end() + 1].isdigit() else " :")
+        # the colon of a label belongs to all labels, and "format" changes it
+        if source.free(*match.span()) and match.end() == source.content:
+            add(*match.span(), " -" if not text[match.end() + 1].isdigit() else " :")
     places = _apart(places)
     if not places:
         raise Refused("the text has no quotation mark, comma, colon, dash or apostrophe that can be exchanged safely")
     return combined(places, rng)
+
+
+def _is_series(source: Source, comma: int) -> bool:
+    """Whether the comma stands in a series and not after an introduction: another one before it, or a text's first noun."""
+    start = max((start for start, _ in source.sentences if start <= comma), default=0)
+    before = source.text[start:comma].rpartition(": ")[2]
+    return re.search(r"\w, \w+(?: \w+)?$", before) is not None or (
+        re.fullmatch(r"[a-z]+", before) is not None and before not in english.KNOWN
+    )
 
 
 def _apart(places: list[list[list[Piece]]]) -> list[list[list[Piece]]]:
