@@ -108,7 +108,7 @@ def compare(reference: str, variant: str, labels: frozenset[Fraction] = frozense
     found = []
     for one, other in ((True, True), (False, False), (True, False), (False, True)):
         readings = [
-            (text, [replace(number, loose=number.loose or number.value in labels) for number in read])
+            (text, [replace(number, loose=True) if number.value in labels else number for number in read])
             for text, read in (
                 (reference, numbers(reference, blanks=one)),
                 (variant, numbers(variant, blanks=other)),
@@ -128,32 +128,43 @@ Reading = tuple[str, Sequence[Number]]
 
 
 def _difference(reference: Reading, variant: Reading) -> str | None:
-    missing, added = _leftover(reference, variant), _leftover(variant, reference)
-    exchange = any(one.sort == other.sort for one in missing for other in added)
+    missing, added = _leftover(reference[1], variant[1]), _leftover(variant[1], reference[1])
+    copies, other_copies = _apart(reference, missing, variant[1]), _apart(variant, added, reference[1])
+    if not (copies and other_copies):
+        missing = [number for number in missing if number.start not in copies]
+        added = [number for number in added if number.start not in other_copies]
+    exchange = not {number.sort for number in missing}.isdisjoint(number.sort for number in added)
     if not exchange:
         missing = [number for number in missing if not number.loose]
         added = [number for number in added if not (number.loose or number.counts)]
     return difference([number.shown for number in missing], [number.shown for number in added])
 
 
-def _leftover(reading: Reading, other: Reading) -> list[Number]:
+def _leftover(numbers: Sequence[Number], others: Sequence[Number]) -> list[Number]:
     """The numbers that have no counterpart; strict ones find theirs first."""
-    text, found = reading
-    keys = {number.key for number in other[1]}
-    free = Counter(number.key for number in other[1])
+    free = Counter(other.key for other in others)
     left = []
-    for number in sorted(found, key=lambda number: number.loose):
+    for number in sorted(numbers, key=lambda number: number.loose):
         if free[number.key]:
             free[number.key] -= 1
-        elif number.key not in keys or _is_close(text, found, number):
+        else:
             left.append(number)
     return sorted(left, key=lambda number: number.start)
 
 
-def _is_close(text: str, found: Sequence[Number], number: Number) -> bool:
-    """Whether fewer than three words stand between a number and the copy of it before."""
-    before = [copy.end for copy in found if copy.key == number.key and copy.end <= number.start]
-    return bool(before) and len(_TOKEN.findall(text, max(before), number.start)) < 3
+def _apart(reading: Reading, left: Sequence[Number], others: Sequence[Number]) -> frozenset[int]:
+    """The starts of those of `left` that the other text has less often, three words or more after the copy before."""
+    text, found = reading
+    keys = {other.key for other in others}
+    if keys.isdisjoint(number.key for number in left):
+        return frozenset()
+    ends: dict[tuple[Fraction, str], int] = {}
+    close = set()
+    for number in found:
+        if number.key in ends and len(_TOKEN.findall(text, ends[number.key], number.start)) < 3:
+            close.add(number.start)
+        ends[number.key] = number.end
+    return frozenset(number.start for number in left if number.key in keys and number.start not in close)
 
 
 _TOKEN = regex.compile(r"\w+")

@@ -18,6 +18,8 @@ includ(?:e|es|ed|ing) / exclud(?:e|es|ed|ing)
 allow(?:s|ed)?|permit(?:s|ted)? / forbid(?:s|den)?|prohibit(?:s|ed)?
 accept(?:s|ed)? / reject(?:s|ed)?|refuse[sd]?
 legal|legally / illegal|illegally
+round(?:s|ed|ing)? up / round(?:s|ed|ing)? down
+left / right
 best / worst
 longest / shortest
 largest|biggest|greatest / smallest|tiniest

@@ -11,7 +11,7 @@ km kilometer kilometers kilometre kilometres|mile miles|meter meters metre metre
 cm centimeter centimeters centimetre centimetres|mm millimeter millimeters millimetre millimetres|km/h kph|mph
 kg kilo kilos kilogram kilograms|gram grams|mg milligram milligrams|lb lbs|ounce ounces oz|ton tons tonne tonnes
 second seconds sec secs|minute minutes min mins|hour hours hr hrs|day days|week weeks|month months|year years
-decade decades|century centuries|celsius °c|fahrenheit °f|kelvin|ml milliliter milliliters millilitre millilitres
+am a.m|pm p.m|decade decades|century centuries|celsius °c|fahrenheit °f|kelvin|ml milliliter milliliters millilitre millilitres
 liter liters litre litres|gallon gallons|kb kilobyte kilobytes|mb megabyte megabytes|gb gigabyte gigabytes
 tb terabyte terabytes|word words|sentence sentences|paragraph paragraphs|page pages|watt watts|kilowatt kilowatts
 letter letters character characters

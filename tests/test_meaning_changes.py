@@ -38,6 +38,12 @@ CHANGED = [
     ("Half of them", "30% of them"),
     ("did romeo love juliet?", "did juliet love romeo?"),
     ("Why don't you tell me a joke", "Why do you tell me a joke"),
+    ("Which?\n1. hen\n2. dog\nAnswer with 1.", "Which?\n1. hen\n2. dog\nAnswer with 2."),
+    ("Round up to 3 digits", "Round down to 3 digits"),
+    ("Come at 3:30 am", "Come at 3:30 pm"),
+    ("1) 50 2) 100", "P) 50 Q) 90"),
+    ("Which?\nA. hen\nB. dog\nAnswer with A.", "Which?\nA. hen\nB. dog\nAnswer with B."),
+    ("The temperature is -5", "The temperature is 5"),
 ]
 FAIR = [
     ("It is not only good but cheap", "It  is  not  only  good but cheap"),
@@ -77,6 +83,13 @@ FAIR = [
     ("Use at least 50 words", "Use no fewer than 50 words"),
     ("Answer only with A.", "Reply with A only."),
     ("ANSWER ONLY WITH A", "Answer only with a."),
+    ("He said 'Hello.' Then he left.", "Then he left, after he had said 'Hello.'"),
+    ("It takes 5 min", "It takes 5 minutes"),
+    ("Is 1 the answer? 1. yes 2. no", "Is 1 the answer? A. yes B. no"),
+    ("Translate from english to french", "Translate english into French"),
+    ("Compute 3 × 4", "Compute 3 * 4"),
+    ("Use less than 50 words", "Use fewer than 50 words"),
+    ("Is it true that 5 > 3?", "Is 5 greater than 3?"),
 ]
 
 
@@ -109,3 +122,13 @@ def test_a_fair_rewording_passes(reference, variant):
 )
 def test_what_changed_is_named(reference, variant, detail):
     assert failed(reference, variant) == [detail]
+
+
+@pytest.mark.parametrize(
+    "text", ["1 ", "at least 3 km ", "a 5 - 5 > ", "isn't it, ", "(1) a (2) b ", "before x after y "]
+)
+def test_the_work_grows_with_the_text(text):
+    long = text * (4_000 // len(text))
+    assert failed(long, long) == []
+    assert len(failed(long, f"{long} not")) == 1
+    failed(long, long[: len(long) // 2])
