@@ -186,6 +186,8 @@ _NUMBER = re.compile(r"(?<![\w.,:/\-–+@#])(?:\d{1,12}|\d{1,3}(?:,\d{3})+)(?![\
 _NUMBER_WORD = re.compile(r"(?<![\w\-])(?:two|three|four|five|six|seven|eight|nine|ten)(?![\w\-])")
 _NUMBER_WORDS = ("two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
 _MOST = 200
+#: Longest sentence that is negated, in characters.
+_LONGEST = 1_000
 
 
 def negation(source: Source, rng: random.Random) -> Iterator[Change]:
@@ -201,7 +203,8 @@ def negation(source: Source, rng: random.Random) -> Iterator[Change]:
         return start, text[start:end]
 
     def usable(match: re.Match[str]) -> bool:
-        return _IDIOM.search(sentence(match.start())[1]) is None
+        _, whole = sentence(match.start())
+        return len(whole) <= _LONGEST and _IDIOM.search(whole) is None
 
     def asked(match: re.Match[str]) -> bool:
         """Whether the negation asks for agreement ("Isn't it large?") or for a reason: it says no opposite."""
@@ -245,7 +248,7 @@ def negation(source: Source, rng: random.Random) -> Iterator[Change]:
         if usable(match) and not _AUXILIARY.search(text[start : match.start()]):
             put_in.append(_one(source, *match.span("verb"), f"did not {_PAST[match['verb']]}"))
     for start, end in source.sentences[:_MOST]:
-        if _IDIOM.search(text[start:end]):
+        if end - start > _LONGEST or _IDIOM.search(text[start:end]):
             continue
         label = re.match(r"(?:Question|Q): ", text[start:end])
         begin = start + (label.end() if label else 0)

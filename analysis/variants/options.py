@@ -1,5 +1,6 @@
 """Answer options in a text: where their labels and contents are, and how a right answer follows them."""
 
+import bisect
 import functools
 import re
 from dataclasses import dataclass
@@ -140,6 +141,8 @@ def mentions(text: str, block: Block) -> list[Mention]:
     labels = {option.label.casefold(): option.label for option in block.options}
     earlier = [match.span() for match in _ANSWERED.finditer(text, 0, block.start)] if blocks(text)[0] != block else []
     skipped = [(other.start, other.end) for other in blocks(text)] + earlier
+    skipped.sort()
+    starts = [start for start, _ in skipped]
     listed: dict[int, bool] = {}
     for match in _ENUMERATION.finditer(text):
         ones = [
@@ -151,7 +154,8 @@ def mentions(text: str, block: Block) -> list[Mention]:
     found = []
     for match in re.finditer(rf"(?<![\w'’])(?:{'|'.join(labels)})(?!\w|['’](?:m|ve|ll|d|re|t)\b)", text, re.IGNORECASE):
         start, end = match.span()
-        if any(one <= start < two for one, two in skipped):
+        last = bisect.bisect_right(starts, start) - 1
+        if last >= 0 and start < skipped[last][1]:
             continue
         if start not in listed and (_is_article(text, start, end) or _is_cue(text, start, end)):
             continue

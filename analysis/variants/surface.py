@@ -193,8 +193,7 @@ def inner_punctuation(source: Source, rng: random.Random) -> Iterator[Change]:
 
 def _is_series(source: Source, comma: int) -> bool:
     """Whether the comma stands in a series and not after an introduction: another one before it, or a text's first noun."""
-    start = max((start for start, _ in source.sentences if start <= comma), default=0)
-    before = source.text[start:comma].rpartition(": ")[2]
+    before = re.split(r"[.!?:;\r\n]\s*", source.text[max(0, comma - 80) : comma])[-1]
     return re.search(r"\w, \w+(?: \w+)?$", before) is not None or (
         re.fullmatch(r"[a-z]+", before) is not None and before not in english.KNOWN
     )
