@@ -5,7 +5,7 @@ import random
 import re
 from collections.abc import Iterator
 
-from analysis.variants import english
+from analysis.variants import english, names
 from analysis.variants.numerals import names_a_label, opens_list_item
 from analysis.variants.source import Change, Refused, Source, capitalised, decapitalised, in_turn
 
@@ -88,100 +88,6 @@ _SUBJECT_PAST = re.compile(
 )
 _AUXILIARY = re.compile(rf"\b(?:{'|'.join(sorted(english.AUXILIARIES))}|been|be|get|got|why|how|when|where)\b", re.I)
 
-#: Names by class; a name stands for another of its own class only.
-_CLASSES: tuple[tuple[str, ...], ...] = (
-    (
-        *(
-            "France",
-            "Spain",
-            "Germany",
-            "Italy",
-            "Japan",
-            "China",
-            "India",
-            "Brazil",
-            "Canada",
-            "Mexico",
-            "Egypt",
-            "Kenya",
-        ),
-        *(
-            "Poland",
-            "Portugal",
-            "Greece",
-            "Sweden",
-            "Norway",
-            "Austria",
-            "Russia",
-            "Turkey",
-            "Australia",
-            "Argentina",
-            "Chile",
-        ),
-        *(
-            "Peru",
-            "Ireland",
-            "Denmark",
-            "Finland",
-            "Belgium",
-            "Hungary",
-            "Thailand",
-            "Vietnam",
-            "Switzerland",
-            "Nigeria",
-        ),
-    ),
-    (
-        *(
-            "Paris",
-            "Madrid",
-            "Berlin",
-            "Rome",
-            "Tokyo",
-            "Beijing",
-            "London",
-            "Lisbon",
-            "Vienna",
-            "Athens",
-            "Cairo",
-            "Mumbai",
-        ),
-        *(
-            "Moscow",
-            "Oslo",
-            "Dublin",
-            "Warsaw",
-            "Prague",
-            "Budapest",
-            "Chicago",
-            "Boston",
-            "Sydney",
-            "Toronto",
-            "Seattle",
-        ),
-    ),
-    (
-        *("French", "Spanish", "German", "Italian", "Japanese", "Chinese", "English", "Portuguese", "Greek", "Swedish"),
-        *("Russian", "Turkish", "Polish", "Dutch", "Hindi", "Arabic", "Korean"),
-    ),
-    ("Mercury", "Venus", "Earth", "Mars", "Jupiter", "Saturn", "Uranus", "Neptune"),
-    ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday"),
-    ("January", "February", "March", "April", "June", "July", "August", "September", "October", "November", "December"),
-    ("Africa", "Asia", "Europe", "Antarctica"),
-    ("Atlantic", "Pacific", "Arctic"),
-    ("Romeo and Juliet", "Hamlet", "Macbeth", "Othello", "Don Quixote", "Faust", "War and Peace", "Moby Dick"),
-    ("Shakespeare", "Goethe", "Cervantes", "Tolstoy", "Dickens", "Homer", "Dante"),
-    ("Einstein", "Newton", "Darwin", "Tesla", "Bohr", "Galileo", "Curie", "Kepler", "Edison"),
-    ("Alice", "Bob", "Mary", "John", "Peter", "Anna", "Tom", "Emma", "Lily", "Sarah", "David", "Paul"),
-    ("the United States", "the United Kingdom", "the United Nations"),
-    ("Python", "Java", "Rust", "Ruby", "Haskell"),
-)
-#: At the start of a sentence these may be other words.
-_WORDS_TOO = ("Polish", "March", "August", "Turkey")
-_CLASS_OF = {name: names for names in _CLASSES for name in names}
-_NAME = re.compile(
-    r"(?<![\w\-])(?:" + "|".join(re.escape(name) for name in sorted(_CLASS_OF, key=len, reverse=True)) + r")(?![\w\-])"
-)
 _NUMBER = re.compile(r"(?<![\w.,:/\-–+@#])(?:\d{1,12}|\d{1,3}(?:,\d{3})+)(?![\w:/])(?![.,\-–]\w)")
 _NUMBER_WORD = re.compile(r"(?<![\w\-])(?:two|three|four|five|six|seven|eight|nine|ten)(?![\w\-])")
 _NUMBER_WORDS = ("two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
@@ -316,10 +222,10 @@ def entity_swap(source: Source, rng: random.Random) -> Iterator[Change]:
     """
     text = source.text
     present: dict[str, list[tuple[int, int]]] = {}
-    for match in _NAME.finditer(text):
-        if source.free(*match.span()) and not (match[0] in _WORDS_TOO and source.starts_sentence(match.start())):
+    for match in names.NAME.finditer(text):
+        if source.free(*match.span()) and not (match[0] in names.WORDS_TOO and source.starts_sentence(match.start())):
             present.setdefault(match[0], []).append(match.span())
-    names = []
+    swapped = []
     for name, places in present.items():
         if any(_is_part(text, start, end) for start, end in places):
             continue
@@ -330,10 +236,10 @@ def entity_swap(source: Source, rng: random.Random) -> Iterator[Change]:
         )
         others = [
             other
-            for other in _CLASS_OF[name]
+            for other in names.CLASS_OF[name]
             if other not in text and bool(re.match("[aeiou]", other, re.IGNORECASE)) in articles
         ]
-        names += [Change(tuple((start, end, other) for start, end in places)) for other in others]
+        swapped += [Change(tuple((start, end, other) for start, end in places)) for other in others]
     allowed = source.protected({"number"})
     numbers = []
     there = set(re.findall(r"\d+(?:,\d{3})*", text))
@@ -345,9 +251,9 @@ def entity_swap(source: Source, rng: random.Random) -> Iterator[Change]:
     for match in list(_NUMBER_WORD.finditer(text))[:_MOST]:
         if source.free(*match.span()):
             numbers += [Change(((*match.span(), other),)) for other in _NUMBER_WORDS if other != match[0]]
-    if not names and not numbers:
+    if not swapped and not numbers:
         raise Refused("the text has no name or number that could be another one of its kind")
-    return in_turn([names, numbers], rng)
+    return in_turn([swapped, numbers], rng)
 
 
 def _is_part(text: str, start: int, end: int) -> bool:
@@ -355,7 +261,7 @@ def _is_part(text: str, start: int, end: int) -> bool:
     before = re.search(r"(\w+)[ ]$", text[max(0, start - 30) : start])
     longer = before is not None and before[1][0].isupper() and before[1].casefold() not in english.KNOWN
     article = before is not None and before[1].casefold() == "the" and text[start:end] in ("Earth", "Sun", "Moon")
-    language = text[start:end] in _CLASSES[2]
+    language = text[start:end] in names.CLASSES[2]
     return longer or article or (not language and re.match(r" [A-Z][a-z]", text[end : end + 3]) is not None)
 
 
