@@ -27,8 +27,12 @@ def get_ready() -> None:
 
 def main() -> None:
     threading.Thread(target=get_ready, name="get ready", daemon=True).start()
+    from streamlit.runtime.pages_manager import PagesManager
     from streamlit.web.cli import main as streamlit
 
+    # As `st.navigation` does when app.py runs: without it the first link to a page runs that page alone, with a menu
+    # of file names.
+    PagesManager.uses_pages_directory = False
     streamlit(["run", str(APP), *sys.argv[1:]], prog_name="streamlit")
 
 

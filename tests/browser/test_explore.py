@@ -10,7 +10,7 @@ from playwright.sync_api import expect
 
 from analysis.prompts import PromptSet, Variant
 from tests.browser import dashboard
-from tests.browser.conftest import wait_until_idle
+from tests.browser.conftest import ROOT, wait_until_idle
 
 SMALL = PromptSet(
     "The capital of France is",
@@ -179,3 +179,10 @@ def test_the_data_of_a_chart_are_downloaded(page):
         page.locator("[class*='st-key-data-of-deltas'] button").click()
     data = list(csv.DictReader(io.StringIO(found.value.path().read_text(encoding="utf-8"))))
     assert [row["text"] for row in data] == [SMALL.reference, *(variant.text for variant in SMALL.variants)]
+
+
+def test_a_link_to_a_page_has_the_menu_on_a_server_that_just_started(serve, tiny_model_folder, open_page):
+    url = serve(ROOT / "app.py", PSL_MODEL=str(tiny_model_folder), OMP_NUM_THREADS="1", PSL_TEST="a server of its own")
+    page = open_page(dashboard.link(url, SMALL, "dispersion"))
+    expect(page.get_by_role("link", name="Sensitivity", exact=True).first).to_be_visible()
+    expect(page.get_by_role("link", name="app", exact=True)).to_have_count(0)
