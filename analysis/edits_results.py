@@ -2,14 +2,11 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal
 
 import numpy as np
 from jaxtyping import Float
 
 from analysis.results import Target
-
-Kind = Literal["equal", "deleted", "inserted"]
 
 
 class EditError(ValueError):
@@ -62,45 +59,16 @@ class EditAttribution:
         return tuple(int(place) for place in np.argsort(-np.abs(self.values), kind="stable"))
 
 
-@dataclass(frozen=True)
-class Segment:
-    """A stretch of the two texts drawn as one: what stays, what goes, what comes."""
-
-    text: str
-    kind: Kind
-    hunk: int | None
-    value: float | None  # of the hunk, nats
-
-
-def segments(found: EditAttribution) -> tuple[Segment, ...]:
-    """Both texts in one, in reading order.
-
-    The equal and deleted segments put together are the reference, the equal and inserted ones the variant.
-    A replaced stretch is a deleted and an inserted segment with the value of their one hunk.
-    """
-    made: list[Segment] = []
-    place = 0
-    for number, hunk in enumerate(found.hunks):
-        value = float(found.values[number])
-        made.append(Segment(found.reference[place : hunk.a_start], "equal", None, None))
-        made.append(Segment(hunk.before, "deleted", number, value))
-        made.append(Segment(hunk.after, "inserted", number, value))
-        place = hunk.a_end
-    made.append(Segment(found.reference[place:], "equal", None, None))
-    return tuple(segment for segment in made if segment.text)
-
-
 def token_scores(
     found: EditAttribution, spans: Sequence[tuple[int, int]], start: int = 0
 ) -> Float[np.ndarray, " token"]:
-    """Each hunk's value on the variant's tokens that hold any of its new text, in equal parts; 0 elsewhere.
+    """Each hunk's whole value on every one of the variant's tokens that holds any of its new text; 0 elsewhere.
 
     `spans` are the tokens' characters in a text in which the variant begins at `start` (a rendered chat
-    template). What was only deleted has no token here, so its value is not in the sum.
+    template). What was only deleted has no token here.
     """
     scores = np.zeros(len(spans))
     for hunk, value in zip(found.hunks, found.values, strict=True):
         low, high = hunk.b_start + start, hunk.b_end + start
-        own = [t for t, (a, b) in enumerate(spans) if a < high and low < b]
-        scores[own] += float(value) / max(len(own), 1)
+        scores[[t for t, (a, b) in enumerate(spans) if a < high and low < b]] = float(value)
     return scores

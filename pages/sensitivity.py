@@ -3,7 +3,6 @@
 import streamlit as st
 
 from analysis import sensitivity_findings
-from analysis.measured import measured
 from pages.shared import culprit, display, measuring, noise, sampled, second_model, sensitivity_export, session
 
 page = session.open_page("Sensitivity")
@@ -16,7 +15,7 @@ top = st.container()
 match, correct = measuring.matches()
 answers, candidates = page.known_answers(analysis), page.candidates(analysis)
 responses = measuring.responses(page, analysis, answers)
-found = measured(analysis, answers, responses, match, candidates, correct=correct)
+found = measuring.measures(page, analysis, answers, responses, candidates, match, correct)
 with top:
     display.finding(sensitivity_findings.finding(analysis, answers, responses, match, correct))
     display.notes(analysis.notes)

@@ -1,5 +1,6 @@
 """What the metrics are made of: who says what, the wordings from best to worst, and how many a stable mean needs."""
 
+import math
 from collections.abc import Sequence
 
 import numpy as np
@@ -114,7 +115,7 @@ def answer_groups(
         span=(0.0, max([1.0, *(float(len(group.places)) for group in found)]) * 1.03),
         axis="wordings",
         selected=[place for place, numbers in enumerate(indices) if selected in numbers],
-    ).update_xaxes(tickformat="d", nticks=6)
+    ).update_xaxes(tickformat="d", dtick=max(1, math.ceil(max((len(group.places) for group in found), default=1) / 6)))
 
 
 def _groups_description(found: Sequence[AnswerGroup], total: int) -> str:

@@ -9,7 +9,7 @@ from analysis import edit_findings
 from analysis.charts import shapley as charts
 from analysis.charts.look import Look
 from analysis.edits import EXACT, attribute_edits, problem, text_edits
-from analysis.edits_results import EditAttribution, EditError
+from analysis.edits_results import EditAttribution, EditError, token_scores
 from analysis.results import Analysis, PromptResult
 from pages.shared import display, session, tokens
 
@@ -74,11 +74,7 @@ def _strip(variant: PromptResult, found: EditAttribution) -> None:
     assert variant.trace is not None
     read = variant.trace.tokens
     start = _start(read.text, read.roles, read.spans, variant.row.prompt.text)
-    scores = np.zeros(len(read))
-    for hunk, value in zip(found.hunks, found.values, strict=True):  # every token of an edit has the edit's value
-        for place, (first, last) in enumerate(read.spans):
-            if first < hunk.b_end + start and hunk.b_start + start < last:
-                scores[place] = value
+    scores = token_scores(found, read.spans, start)
     labels = tokens.legend_words(found.target.text)
     scale = float(np.abs(found.values).max(initial=0.0))
     st.text("Every word of an edit is coloured by what the whole edit does.")

@@ -9,9 +9,9 @@ from analysis.answers_match import CHOICES, Match
 from analysis.charts import matrices as matrix_charts
 from analysis.charts import metrics as charts
 from analysis.charts.look import Look
-from analysis.measured import Measured
+from analysis.measured import Measured, measured
 from analysis.responses import ResponseScores, response_scores
-from analysis.results import Analysis, Answer
+from analysis.results import Analysis, Answer, CandidateScores
 from analysis.sensitivity_metric import Metric
 from analysis.sensitivity_table import DELTA, EPSILON
 from pages.shared import display, export, session
@@ -45,6 +45,25 @@ def responses(page: session.Page, analysis: Analysis, answers: Sequence[Answer |
         return None
     lm, scores = page.loaded.lm, page.loaded.caches.scores
     return page.kept(export.RESPONSES, identity, lambda report: response_scores(lm, analysis, answers, scores, report))
+
+
+def measures(
+    page: session.Page,
+    analysis: Analysis,
+    answers: Sequence[Answer | None] | None,
+    responses: ResponseScores | None,
+    candidates: Sequence[CandidateScores | None] | None,
+    match: Match,
+    correct: Match,
+) -> Measured:
+    """All figures of the set, computed once: N² divergences and some thousand resamples."""
+    known = (answers is not None, responses is not None, candidates is not None)
+    store, identity = page.loaded.caches.other, ("figures", page.prompt_set, match, correct, known)
+    found = store.get(identity)
+    if found is None:
+        found = measured(analysis, answers, responses, match, candidates, correct=correct)
+        store.put(identity, found)
+    return found
 
 
 def groups(found: Measured, analysis: Analysis, look: Look, chosen: int) -> None:
@@ -145,4 +164,5 @@ def _interval(one: Metric) -> str:
 
 
 def _number(value: float) -> str:
-    return f"{value:.3f}".replace("-", "−")
+    small = value != 0 and abs(value) < 0.0005  # 0.000 would say that there is nothing
+    return f"{value:{'.1e' if small else '.3f'}}".replace("-", "−")
