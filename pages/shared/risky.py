@@ -18,9 +18,9 @@ MOST = 10
 
 def draw(page: session.Page) -> RiskyKinds | None:
     """From a button: some rewordings of every kind are made and run."""
-    st.subheader("Which kinds are risky?")
     if not page.prompt_set.reference.strip():
         return None
+    st.subheader("Which kinds are risky?")
     others = other_sets.choose("pooled", "Prompts to pool with this one", page.prompt_set, "built-in sets")
     sets = [(page.prompt_set.name or "this prompt", page.prompt_set), *others]
     with st.container(horizontal=True, vertical_alignment="bottom"):

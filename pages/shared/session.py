@@ -146,7 +146,9 @@ def two_rows(analysis: Analysis, what: str) -> None:
         return
     if analysis.reference.trace is None:
         display.finding("The reference could not be analysed, so there is nothing to compare with.")
-    elif len(analysis.prompts) > 1:
+        display.notes(analysis.reference.notes)  # the others would say no more than that
+        st.stop()
+    if len(analysis.prompts) > 1:
         display.finding(f"None of the rewordings could be analysed; one that can shows {what}.")
     elif analysis.prompt_set.variants:
         display.finding(f"All rewordings are switched off; one that is on shows {what}.")
